@@ -16,7 +16,7 @@ import sarrus as sr
 from conftest import load_example
 from sarrus import control, optimize
 from sarrus.base.arrays import Array
-from sarrus.control.legged.contact_options import FORCE_WEIGHT
+from sarrus.control.legged.tolerances import FORCE_WEIGHT
 from sarrus.control.motion.tasks import quantity
 from sarrus.dynamics.impacts import activity
 

@@ -236,7 +236,7 @@ def test_progress_bar_is_silent_without_terminal_and_before_its_delay(
     with progress_bar(5.0, True) as bar:
         bar.update(1.0)
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr("sarrus.base.progress.DELAY", 0.0)
+    monkeypatch.setattr("sarrus.base.progress.PROGRESS_DELAY", 0.0)
     bar = ProgressBar(5.0, True)
     bar.update(2.5)
     bar.close()

@@ -16,7 +16,7 @@ from sarrus.base.status import Status
 from sarrus.formulations import METHODS, Formulation, null_space
 from sarrus.formulations.checked import _glance
 from sarrus.formulations.problem import Problem
-from sarrus.formulations.residuals import MET
+from sarrus.formulations.tolerances import RESIDUAL_MET
 from solve_survey import KINDS, draw, survey
 
 RANK_FREE = {name: method for name, method in METHODS.items() if name not in ("lagrange", "kkt")}
@@ -178,7 +178,7 @@ def test_refinement_gains_the_digits_that_a_method_loses(name: str) -> None:
     )
     if found.status is Status.OK:
         np.testing.assert_allclose(column * found.a, exact, rtol=1e-9)
-        assert found.residuals.largest <= MET
+        assert found.residuals.largest <= RESIDUAL_MET
     else:
         assert found.status in (Status.ILL_CONDITIONED, Status.ILL_POSED, Status.NOT_CONVERGED)
 

@@ -10,7 +10,7 @@ import pytest
 import sarrus as sr
 from sarrus import control
 from sarrus.base.errors import ArgumentError
-from sarrus.control.legged.contact_law import LEAST_SHARE
+from sarrus.control.legged.tolerances import LEAST_SHARE
 from sarrus.dynamics.impacts.activity import gaps
 
 LEGS = ("FL", "FR", "RL", "RR")

@@ -125,8 +125,8 @@ def test_records_go_to_a_file_and_come_back(monkeypatch: pytest.MonkeyPatch, tmp
     system, q = sr.System(sr.load(FIVE_BAR)), sr.load(FIVE_BAR).keyframes["symmetric"].q
     options: dict[str, object] = {"duration": 2.0, "dt": 1e-3, "error_estimate": False}
     expected = sr.simulate(system, q, **options)  # type: ignore[arg-type]
-    monkeypatch.setattr(recorder, "_IN_MEMORY", 1e5)
-    monkeypatch.setattr("sarrus.base.files.netcdf._IN_MEMORY", 1e4)
+    monkeypatch.setattr(recorder, "RECORDS_IN_MEMORY", 1e5)
+    monkeypatch.setattr("sarrus.base.files.netcdf.NETCDF_IN_MEMORY", 1e4)
     filed = sr.simulate(system, q, **options)  # type: ignore[arg-type]
     assert mapped(filed.q)
     assert not mapped(expected.q)
@@ -138,7 +138,7 @@ def test_records_go_to_a_file_and_come_back(monkeypatch: pytest.MonkeyPatch, tmp
 
 
 def test_a_full_disk_ends_a_run_and_keeps_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "_IN_MEMORY", 1e5)
+    monkeypatch.setattr(recorder, "RECORDS_IN_MEMORY", 1e5)
     spilled = []
 
     class Full:
@@ -159,7 +159,7 @@ def test_a_full_disk_ends_a_run_and_keeps_it(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_disk_that_fills_up_later_keeps_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recorder, "_IN_MEMORY", 1.0)
+    monkeypatch.setattr(recorder, "RECORDS_IN_MEMORY", 1.0)
     rows = Recorder(3)
     for value in range(3):
         room = rows.room(np.inf)

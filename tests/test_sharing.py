@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.optimize import linprog
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.optimize.redundant_forces import EVENLY, share
+from sarrus.dynamics.optimize.redundant_forces import share
+from sarrus.dynamics.optimize.tolerances import EVEN_SHARES
 
 
 def wrenches(points: Array) -> Array:
@@ -82,7 +83,7 @@ def test_forces_do_the_same_and_stay_within_the_laws(seed: int) -> None:
     assert_allclose(rows.T @ found, rows.T @ forces, atol=1e-7)
     assert found[-1] > -1e-9
     before, after = needed(forces[:-1], friction), needed(found[:-1], friction)
-    assert after.max() < before.max() + EVENLY
+    assert after.max() < before.max() + EVEN_SHARES
     assert (found[:-1:3] > 0.0).all()
     assert after.max() < 1.0 + 1e-6
     mirrored = share(1e6 * operator, 1e-3 * forces, sizes, mu)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from sarrus.model.mechanism.gearing import LEAST_PLAY
+from sarrus.model.mechanism.tolerances import LEAST_PLAY
 
 G = 9.81
 SEEDS = range(6)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-DELAY = 1.0  # wall time [s] before the bar appears, so that short runs show none
+from sarrus.base.tolerances import PROGRESS_DELAY
 
 
 class ProgressBar:
@@ -29,7 +29,7 @@ class ProgressBar:
         if not self.enabled:
             return
         if self._bar is None:
-            if monotonic() - self._began < DELAY:
+            if monotonic() - self._began < PROGRESS_DELAY:
                 return
             self._show()
         self._bar.update(self._task, completed=t)

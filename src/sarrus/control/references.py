@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.control.tolerances import ORTHONORMAL_AXES
 from sarrus.model.mechanism.spline import Spline
 
 __all__ = ["circle", "hold", "minimum_jerk", "sample", "via_points"]
@@ -75,7 +76,7 @@ def circle(
     _same_length(middle, b)
     radius, phase = _number(radius, "radius"), _number(phase, "phase")
     angular_velocity = _number(angular_velocity, "angular_velocity")
-    if not np.allclose([a @ a, b @ b, a @ b], [1.0, 1.0, 0.0], rtol=0.0, atol=1e-9):
+    if not np.allclose([a @ a, b @ b, a @ b], [1.0, 1.0, 0.0], rtol=0.0, atol=ORTHONORMAL_AXES):
         raise ArgumentError(
             f"a circle needs directions first and second of length one at right angles, got {first!r}, {second!r}",
             element="first",

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.control.tolerances import WHOLE_SAMPLE
 from sarrus.dynamics.model.evaluations import Evaluations
 
 
@@ -51,5 +52,5 @@ class Sampling:
         scale = np.concatenate(deviations)
         if not scale.any():
             return None
-        count = int(np.ceil(duration / self.sample_time * (1 + 1e-9))) + 2
+        count = int(np.ceil(duration / self.sample_time * (1 + WHOLE_SAMPLE))) + 2
         return np.random.default_rng(self.seed).standard_normal((count, 2 * system.nv)) * scale

@@ -27,6 +27,7 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.local_quadric import Quadric, follow
 from sarrus.dynamics.closing.manifold import closed_start, difference, second_derivatives
 from sarrus.dynamics.contacts.contact_state import all_between, all_open, takes_part
@@ -34,15 +35,21 @@ from sarrus.dynamics.model.derivatives import row_gradient
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
+from sarrus.dynamics.tolerances import (
+    BRANCHES_CROSS,
+    FORECAST_CONVERGED,
+    FORECAST_ITERATIONS,
+    FORECAST_REACH,
+    FORECAST_ROUGH,
+    FORECAST_STEP,
+    FORECAST_TOGETHER,
+    INVOLVED_CLOSURE,
+    TIME_DIFFERENCE,
+)
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
-# Longest step of Newton's method and farthest critical point [rad, κ], largest number of iterations, last step.
-_STEP, _REACH, _ITERATIONS, _SURE = 0.3, 1.5, 40, 1e-12
-# Value of s within the rounding of positions: the branches cross.
-_CROSSED = 1e-13
-# Relative size of singular values that vanish together; relative size of entries of u whose closures are named.
-_TOGETHER, _INVOLVED = 1e-6, 0.3
 # Number of times ahead at which prescribed motions are evaluated.
 _NODES = 65
 
@@ -153,7 +160,7 @@ def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) 
         takes_part(work, True) and not (all_between(work, q) or all_open(work, q, t))
     ):
         return outcome("undecided", "contacts, stops or dry friction act, which the quadric does not contain")
-    if not sigma > ROUNDING * max(rows.largest, 1.0):
+    if not sigma > FINE_RANK_CUT * max(rows.largest, 1.0):
         return outcome("undecided", "this is a singular configuration")
     if rate >= 0.0:
         return outcome("leads away")
@@ -164,7 +171,7 @@ def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) 
     closures = rows.closures(y)
     G = rows.matrix(there, t)
     others = at_rank(G, rank - 1)
-    if rank > 1 and others.kept[-1] < _TOGETHER * others.kept[0]:
+    if rank > 1 and others.kept[-1] < FORECAST_TOGETHER * others.kept[0]:
         return outcome("undecided", "several singular values vanish together", there)
     kernel, scale = others.null, work.characteristic.columns
     basis = kernel / scale[:, None]
@@ -198,7 +205,7 @@ def _driven(
     With prescribed motions, s is exact at the critical points of times ahead, interpolated by a spline.
     """
     if not rows.work.model.is_rheonomic:
-        fixed = s if abs(s) > _CROSSED else 0.0
+        fixed = s if abs(s) > BRANCHES_CROSS else 0.0
         return lambda time, order: 0.0 if order else fixed, np.inf, np.zeros(rows.work.nv)
     from scipy.interpolate import CubicSpline  # here: for start-up time
 
@@ -212,7 +219,7 @@ def _driven(
             moved = difference(rows.work, q, found[0]) / time
         centre, combination, value = found
         times.append(float(time))
-        values.append(value if abs(value) > _CROSSED else 0.0)
+        values.append(value if abs(value) > BRANCHES_CROSS else 0.0)
     if len(times) < 4:
         return lambda time, order: 0.0 if order else s, 0.0, moved
     spline = CubicSpline(times, values)
@@ -246,7 +253,7 @@ class Rows:
         gradient = row_gradient(self.work, q, self.combination[:, -1], across, t)
         rate = float(gradient @ v)
         if self.work.model.is_rheonomic:
-            h = 1e-6
+            h = TIME_DIFFERENCE
             ends = [
                 self.combination[:, -1] @ self.work.constraint_jacobian(q, None, t + x) @ across
                 for x in (-h, h)
@@ -266,14 +273,14 @@ class Rows:
         left = self.combination @ y
         weight = {name: float(np.linalg.norm(left[part])) for name, part in self.work.closure_rows.items()}
         largest = max(weight.values(), default=0.0)
-        return tuple(name for name, size in weight.items() if size > _INVOLVED * largest)
+        return tuple(name for name, size in weight.items() if size > INVOLVED_CLOSURE * largest)
 
     def critical(self, q: Array, t: float, y: Array | None = None) -> tuple[Array, Array, float] | None:
         """Return q, y and s of the critical point nearby by Newton's method; None without convergence."""
         work, r, nv = self.work, self.rank, self.work.nv
         scale, start, s = work.characteristic.columns, q, 0.0
         y = np.eye(r)[-1] if y is None else y
-        for _ in range(_ITERATIONS):
+        for _ in range(FORECAST_ITERATIONS):
             G = self.matrix(q, t)
             left = self.combination @ y
             bent = [row_gradient(work, q, left, np.eye(nv)[i] / scale[i], t) / scale for i in range(nv)]
@@ -282,13 +289,13 @@ class Rows:
             matrix[r:-1, :nv], matrix[r:-1, nv:-1] = bent, G.T
             matrix[-1, nv:-1] = y
             residual = np.concatenate([self.value(q, t) - s * y, G.T @ y, [0.5 * (y @ y - 1.0)]])
-            step = ranked(matrix, relative=ROUNDING).solve(-residual)
+            step = ranked(matrix, relative=FINE_RANK_CUT).solve(-residual)
             size = float(np.abs(step).max())
-            step = step * min(1.0, _STEP / max(size, 1e-300))
+            step = step * min(1.0, FORECAST_STEP / max(size, LEAST_DIVISOR))
             q, y, s = work.move(q, step[:nv] / scale), y + step[nv:-1], s + float(step[-1])
             away = float(np.linalg.norm(scale * difference(work, start, q)))
-            if not (np.isfinite(step).all() and away < _REACH):
+            if not (np.isfinite(step).all() and away < FORECAST_REACH):
                 return None
-            if size < _SURE:
+            if size < FORECAST_CONVERGED:
                 return q, y / np.linalg.norm(y), s
-        return (q, y / np.linalg.norm(y), s) if size < 1e3 * _SURE else None
+        return (q, y / np.linalg.norm(y), s) if size < FORECAST_ROUGH * FORECAST_CONVERGED else None

@@ -13,17 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
 
-from sarrus.formulations.residuals import INCONSISTENT, NOTHING, Residuals
+from sarrus.base.tolerances import EPSILON
+from sarrus.formulations.residuals import NOTHING, Residuals
+from sarrus.formulations.tolerances import DEAD_ROW, GRAIN, INCONSISTENT
 
 Array = NDArray[np.float64]
 # Solves M a = force + F, A a = −γ for (a, F, λ): linear in (force, γ).
 Solve = Callable[[Array, Array], tuple[Array, Array, Array]]
-
-EPSILON = float(np.finfo(float).eps)
-# Rows of A below this multiple of the largest one, in balanced units, are its rounding.
-DEAD = 64.0 * EPSILON
-# Rounding of the largest numbers, which no row can be freed from.
-GRAIN = 8.0 * EPSILON
 
 
 class Balance:
@@ -35,7 +31,7 @@ class Balance:
         self.M = np.ldexp(M, -self.column[:, None] - self.column)
         reach = np.ldexp(np.abs(A), -self._common(A) - self.column) if A.size else A
         size = reach.max(axis=1, initial=0.0)
-        self.dead = size <= DEAD * size.max(initial=0.0)
+        self.dead = size <= DEAD_ROW * size.max(initial=0.0)
         # Rows of zeros have the unit of the largest row, in which dead ones are judged.
         self.top = int(_exponent(size.max(initial=0.0)) + self._common(A))
         self.row = np.where(size > 0.0, _exponent(size) + self._common(A), self.top)

@@ -21,7 +21,8 @@ from sarrus.codegen.addresses import beginning
 from sarrus.formulations.balance import Array, Solve
 from sarrus.formulations.problem import Problem
 from sarrus.formulations.residuals import Residuals
-from sarrus.kernels.memory.verification_layout import MET, N_RESULTS, SURE, UNMET
+from sarrus.kernels.memory.tolerances import CERTAIN_ACCELERATION
+from sarrus.kernels.memory.verification_layout import MET, N_RESULTS, UNMET
 from sarrus.kernels.platform.c_function import glance
 
 # Most corrections; they end earlier where the residual no longer halves.
@@ -70,7 +71,7 @@ def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: 
         first = N_RESULTS + n
         change = np.abs(solve(x[N_RESULTS:first], x[first : first + m])[0])
         size = np.abs(answer[0])
-        if not (change <= SURE * size).all():
+        if not (change <= CERTAIN_ACCELERATION * size).all():
             return None
         error = float((change / np.where(size > 0.0, size, 1.0)).max())
     return Residuals(force, multipliers, rows, rows, 0.0, 0.0, error)

@@ -34,7 +34,8 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import positive_number
-from sarrus.formulations.problem import TOLERANCE, Array, Problem, as_array, is_symmetric
+from sarrus.formulations.problem import Array, Problem, as_array, is_symmetric
+from sarrus.formulations.tolerances import DEFINITE_TENSOR, RANK_TOLERANCE
 
 # Units of coordinates, velocities and multipliers by the unit of the row of W that they lead to.
 _LENGTHS = ("m", "m/s", "m/s^2", "N")
@@ -141,7 +142,7 @@ class WeightedProblem(Problem):
         *,
         metric: ArrayLike | None = None,
         row_metric: ArrayLike | None = None,
-        tolerance: float = TOLERANCE,
+        tolerance: float = RANK_TOLERANCE,
         absolute_tolerance: float = 0.0,
     ) -> WeightedProblem:
         """Return the problem checked as `Problem.checked` does, with its image.
@@ -223,7 +224,7 @@ def _roots(metric: ArrayLike | None, size: int, name: str) -> tuple[Array, Array
         metric = np.diag(as_array(metric, (size,), name))
     tensor = as_array(metric, (size, size), name)
     relative = by_diagonal(tensor)[1]
-    if not is_symmetric(relative) or (np.linalg.eigvalsh(relative) < 1e-13).any():
+    if not is_symmetric(relative) or (np.linalg.eigvalsh(relative) < DEFINITE_TENSOR).any():
         raise ArgumentError(f"{name} must be symmetric and positive definite", element=name)
     values, vectors = np.linalg.eigh(tensor)
     return (vectors * np.sqrt(values)) @ vectors.T, (vectors / np.sqrt(values)) @ vectors.T

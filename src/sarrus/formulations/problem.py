@@ -16,16 +16,13 @@ from numpy.typing import ArrayLike, NDArray
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.formulations.balance import Balance
 from sarrus.formulations.residuals import NOTHING, Residuals
+from sarrus.formulations.tolerances import RANK_TOLERANCE, SYMMETRIC_MATRIX
 from sarrus.kernels.linalg.ranked import at_rank
 
 Array = NDArray[np.float64]
-
-# A singular value of A below this multiple of the largest one counts as zero, unless `tolerance` says otherwise.
-TOLERANCE = 1e-10
-# Entries of a symmetric matrix may differ by this part of its largest one.
-_SYMMETRIC = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +34,7 @@ class Problem:
     A: Array
     gamma: Array
     tau: Array
-    tolerance: float = TOLERANCE
+    tolerance: float = RANK_TOLERANCE
 
     @classmethod
     def checked(
@@ -47,7 +44,7 @@ class Problem:
         A: ArrayLike,
         gamma: ArrayLike,
         tau: ArrayLike | None,
-        tolerance: float = TOLERANCE,
+        tolerance: float = RANK_TOLERANCE,
     ) -> Problem:
         """Return the problem as float arrays; shapes, symmetry of M and finite entries are checked.
 
@@ -175,7 +172,7 @@ class Formulation(Answer):
         p = self.problem
         terms = np.array([p.M @ self.a, p.h, -p.tau, -self.constraint_force])
         size = float(np.linalg.norm(terms, axis=1).max())
-        return float(np.linalg.norm(terms.sum(axis=0))) / max(size, 1e-300)
+        return float(np.linalg.norm(terms.sum(axis=0))) / max(size, LEAST_DIVISOR)
 
     @property
     def constraint_residual(self) -> float:
@@ -184,7 +181,7 @@ class Formulation(Answer):
         particular = p.inverse @ p.gamma
         left = p.inverse @ (p.A @ self.a) + particular
         size = float(np.linalg.norm(self.a)) + float(np.linalg.norm(particular))
-        return float(np.linalg.norm(left)) / max(size, 1e-300)
+        return float(np.linalg.norm(left)) / max(size, LEAST_DIVISOR)
 
 
 def numbers(value: ArrayLike, name: str) -> Array:
@@ -215,7 +212,9 @@ def optional_vector(value: ArrayLike | None, size: int, name: str) -> Array:
 
 def is_symmetric(matrix: Array) -> bool:
     """Return whether a matrix differs from its transpose by rounding only."""
-    return bool(np.abs(matrix - matrix.T).max(initial=0.0) <= _SYMMETRIC * np.abs(matrix).max(initial=0.0))
+    return bool(
+        np.abs(matrix - matrix.T).max(initial=0.0) <= SYMMETRIC_MATRIX * np.abs(matrix).max(initial=0.0)
+    )
 
 
 def matrix_rank(sigma: Array, tolerance: float) -> int:

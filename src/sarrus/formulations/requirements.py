@@ -15,15 +15,9 @@ from sarrus.base.status import Status
 from sarrus.formulations.balance import Solve
 from sarrus.formulations.checked import refine
 from sarrus.formulations.problem import Array, Formulation, Problem
+from sarrus.formulations.tolerances import MASSLESS, NUMERICALLY_SINGULAR, PIVOT_NOISE
 
 Method = TypeVar("Method", bound=Callable[..., Formulation])
-
-# A pivot of a symmetric matrix below this multiple of its size and its largest diagonal entry is rounding noise.
-NOISE = 4.0 * float(np.finfo(float).eps)
-# A mass on the motions left below this multiple of the norm of M is the rounding of the products that make it.
-MASSLESS = 1e-13
-# Above this condition number of a scaled matrix a correction gains nothing: no digit of a solve is sure.
-NUMERICALLY_SINGULAR = 1e15
 
 
 class Refused(Exception):
@@ -52,7 +46,7 @@ def definite_root(matrix: Array, floor: float | None = None) -> Array | None:
     except np.linalg.LinAlgError:
         return None
     if floor is None:
-        floor = len(matrix) * NOISE * float(np.diagonal(matrix).max(initial=0.0))
+        floor = len(matrix) * PIVOT_NOISE * float(np.diagonal(matrix).max(initial=0.0))
     return root if (np.diagonal(root) ** 2 > floor).all() else None
 
 

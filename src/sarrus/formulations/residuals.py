@@ -5,13 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from sarrus.base.status import Status
-
-# A residual below this is as good as met; up to the second one the answer is near.
-MET, NEAR = 1e-9, 1e-6
-# Dependent rows that disagree by this multiple of their γ contradict each other: printed digits do less.
-INCONSISTENT = 1e-6
-# An estimated relative error of a above this leaves less than four digits.
-LOST = 1e-4
+from sarrus.formulations.tolerances import ACCELERATION_LOST, RESIDUAL_MET, RESIDUAL_NEAR
 
 
 class Residuals(NamedTuple):
@@ -49,13 +43,13 @@ class Residuals(NamedTuple):
         largest = self.largest
         if largest != largest or self.contradiction != self.contradiction or self.error != self.error:
             return Status.NOT_FINITE
-        if largest > NEAR:
+        if largest > RESIDUAL_NEAR:
             return Status.ILL_CONDITIONED
         if self.contradiction > 0.0:
             return Status.INCONSISTENT
-        if self.dropped > NEAR or self.error > LOST:
+        if self.dropped > RESIDUAL_NEAR or self.error > ACCELERATION_LOST:
             return Status.ILL_CONDITIONED
-        return Status.ALMOST if largest > MET else Status.OK
+        return Status.ALMOST if largest > RESIDUAL_MET else Status.OK
 
 
 NOTHING = Residuals(*[float("nan")] * 7)

@@ -23,28 +23,27 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
-from sarrus.motion.determinacy import (
-    COARSE_TOLERANCE,
-    MANY_STEPS,
-    OWN_STEPS,
-    Coarser,
-    estimate_determinacy,
-    shortened,
-)
+from sarrus.motion.determinacy import Coarser, estimate_determinacy, shortened
 from sarrus.motion.inputs.run_options import Scheme
 from sarrus.motion.inputs.time_breaks import program_of
 from sarrus.motion.loop.time_loop import tableau_of
 from sarrus.motion.motion import Motion
 from sarrus.motion.records.trajectory import Trajectory
-from sarrus.motion.repetition import LOST, compared, difference
+from sarrus.motion.repetition import compared, difference
+from sarrus.motion.tolerances import (
+    COARSE_TOLERANCE,
+    FINER_TOLERANCE,
+    MANY_STEPS,
+    NO_DIGITS,
+    OWN_STEPS,
+    PART_OF_STRETCH,
+    SHORTER_STEP,
+    STEPS_OF_STRETCH,
+    TIGHTEST_TOLERANCE,
+)
 
 # With fewer records than so many a coarser run says too little.
 _FEW = 3
-# Longest step of a run with shorter ones, in mean steps of the run.
-_SHORTER = 0.6
-# Steps in a stretch between switches up to which a run with another tolerance may have the same ones; then a run tells
-# that has a smaller one and this longest step, a part of a stretch.
-_STEPS_OF_STRETCH, _FINER, _PART_OF_STRETCH = 12.0, 0.3, 0.45
 
 
 def is_repeatable(motion: Motion) -> bool:
@@ -87,7 +86,7 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
         long = long and _depends_on_time(motion)
     elif long and not _depends_on_time(motion):
         coarse = _limited(scheme.scaled(COARSE_TOLERANCE), shortened(trajectory))
-        if (apart := difference(motion, trajectory, records, coarse, LOST)).max() < LOST:
+        if (apart := difference(motion, trajectory, records, coarse, NO_DIGITS)).max() < NO_DIGITS:
             coarser, long = Coarser(records, apart, 1.0), False
     error = np.full(1, np.inf)
     if coarser is not None:
@@ -96,15 +95,17 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     elif restarts:
         error[:] = 0.0
     elif len(records) >= _FEW:
-        error = difference(motion, trajectory, records, scheme.scaled(factor), LOST) / excess
+        error = difference(motion, trajectory, records, scheme.scaled(factor), NO_DIGITS) / excess
         if scheme.adaptive and not error.any() and np.ptp(trajectory.q, axis=0).any():
             error = difference(motion, trajectory, records, _with_shorter_steps(scheme, trajectory))
-    if not error.max() * excess < LOST:
-        most = LOST if trajectory.status is Status.NOT_DETERMINED else np.inf
+    if not error.max() * excess < NO_DIGITS:
+        most = NO_DIGITS if trajectory.status is Status.NOT_DETERMINED else np.inf
         error = difference(motion, trajectory, records, scheme.scaled(finer), most)
     if restarts:
-        other = _limited(scheme.scaled(_FINER if finer < 1.0 else finer), _part_of_stretches(trajectory))
-        error = np.maximum(error, difference(motion, trajectory, records, other) / (1.0 - _FINER))
+        other = _limited(
+            scheme.scaled(FINER_TOLERANCE if finer < 1.0 else finer), _part_of_stretches(trajectory)
+        )
+        error = np.maximum(error, difference(motion, trajectory, records, other) / (1.0 - FINER_TOLERANCE))
     if long:
         own = _with_own_steps(scheme, trajectory)
         error = np.maximum(error, difference(motion, trajectory, records, own))
@@ -112,10 +113,10 @@ def estimate_error(motion: Motion, trajectory: Trajectory, coarser: Coarser | No
     error = np.maximum.accumulate(error)
     at_all = np.interp(trajectory.t, times, error, left=0.0)
     status, message = trajectory.status, trajectory.message
-    if error[-1] > LOST:
-        since = float(times[np.argmax(error > LOST)])
+    if error[-1] > NO_DIGITS:
+        since = float(times[np.argmax(error > NO_DIGITS)])
         status = Status.INACCURATE
-        size = f"above {LOST:g}"
+        size = f"above {NO_DIGITS:g}"
         size = f"{error[-1]:.2g} of its size, {size}" if np.isfinite(error[-1]) else f"{size} of its size"
         message = f"{status.diagnosis}: {size} from t = {since:.4g} s on. {status.remedy}"
     if trajectory.status is Status.NOT_DETERMINED:
@@ -135,7 +136,7 @@ def _restarts_often(trajectory: Trajectory) -> bool:
 
     A run with another tolerance has the same steps there, and the same error.
     """
-    return 0 < trajectory.steps < _STEPS_OF_STRETCH * (len(trajectory.switches) + 1) and bool(
+    return 0 < trajectory.steps < STEPS_OF_STRETCH * (len(trajectory.switches) + 1) and bool(
         trajectory.switches
     )
 
@@ -143,7 +144,7 @@ def _restarts_often(trajectory: Trajectory) -> bool:
 def _part_of_stretches(trajectory: Trajectory) -> float:
     """Return a longest step [s] that shortens the long steps between switches: a part of the mean time between them."""
     span = float(trajectory.t[-1] - trajectory.t[0])
-    return _PART_OF_STRETCH * span / (len(trajectory.switches) + 1)
+    return PART_OF_STRETCH * span / (len(trajectory.switches) + 1)
 
 
 def _has_long_steps(trajectory: Trajectory) -> bool:
@@ -166,7 +167,7 @@ def _with_own_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:
 def _with_shorter_steps(scheme: Scheme, trajectory: Trajectory) -> Scheme:
     """Return an adaptive scheme whose steps are about half as long as those of the run."""
     span = float(trajectory.t[-1] - trajectory.t[0])
-    return _limited(scheme.scaled(1.0), _SHORTER * span / max(trajectory.steps, 1))
+    return _limited(scheme.scaled(1.0), SHORTER_STEP * span / max(trajectory.steps, 1))
 
 
 def _limited(scheme: Scheme, longest: float) -> Scheme:
@@ -192,5 +193,5 @@ def _variants(scheme: Scheme) -> tuple[float, float, float]:
     proportional to its tolerance. Below the least tolerance that double precision allows a finer run is a coarser one.
     """
     if scheme.adaptive:
-        return 100.0, 50.0, 0.1 if scheme.rtol >= 1e-12 else 10.0
+        return 100.0, 50.0, 0.1 if scheme.rtol >= TIGHTEST_TOLERANCE else 10.0
     return 4.0, 4.0 ** tableau_of(scheme.method).order - 1.0, 0.5

@@ -14,7 +14,7 @@ from sarrus.control.laws.law import Law
 from sarrus.formulations import LEAST_CONDITION
 from sarrus.formulations.projections.condition_rule import LeastConditionRule
 from sarrus.formulations.projections.least_condition import least_condition
-from sarrus.motion.loop.formulated import RANK_TOLERANCE
+from sarrus.motion.loop.tolerances import FORMULATION_RANK_CUT
 from sarrus.motion.motion import Motion
 from sarrus.motion.records.readings import states_of
 from sarrus.motion.records.records import EventRecord
@@ -46,7 +46,7 @@ def with_constant(motion: Motion) -> tuple[Motion, tuple[EventRecord, ...]]:
     before, _, _, _ = replace(motion, formulation=None, control=control, watch=None).run(False, again=True)
     masses, rows = _matrices(motion, before)
     try:
-        found = least_condition(masses, rows, rule.formulation, tolerance=RANK_TOLERANCE)
+        found = least_condition(masses, rows, rule.formulation, tolerance=FORMULATION_RANK_CUT)
     except ArgumentError as error:
         raise ArgumentError(f"{name}: {error}", element=error.element) from error
     said = (

@@ -22,26 +22,21 @@ from sarrus.motion.inputs.run_options import Scheme
 from sarrus.motion.loop.time_loop import tableau_of
 from sarrus.motion.motion import Motion
 from sarrus.motion.records.trajectory import Trajectory
-from sarrus.motion.repetition import LOST, compared, difference
-
-# Relative change of the start, some units of rounding. Relative distance from which motions count as parted, unless the
-# tolerance of the run is more.
-CHANGE, PARTED = 1e-15, 1e-6
-# Distance of two motions before a passage, as a part of their distance from the singular configuration, that leaves it
-# open on which side of it they pass.
-SIDE = 0.01
-# Fixed steps of the repetition in those of the run, and tolerances likewise.
-STEP, TOLERANCE = 0.95, 4.0
-# The same of the coarser run, and by how much its error with tolerances exceeds that of the run.
-COARSE_STEP, COARSE_TOLERANCE, COARSE_EXCESS = 4.0, 16.0, 8.0
-# Steps of the coarser run in those of the run, at most, where the longest ones are parts of the whole run.
-MORE_STEPS = 1.25
-# Steps that a run with a longest step of its own takes at least, a number that divides no round one; by how much steps
-# of a coarser run may be longer; more steps of one length than both together are no parts of the run.
-OWN_STEPS, LONGER = 36.7, 4.0
-MANY_STEPS = LONGER * OWN_STEPS
-# Where the repetition lays a singular configuration between stages: else it makes the same error there.
-PLACE = 0.3
+from sarrus.motion.repetition import compared, difference
+from sarrus.motion.tolerances import (
+    CHANGED_START,
+    COARSE_EXCESS,
+    COARSE_STEP,
+    COARSE_TOLERANCE,
+    MANY_STEPS,
+    MORE_STEPS,
+    NO_DIGITS,
+    OPEN_SIDE,
+    PARTED_MOTIONS,
+    REPEATED_STEP,
+    REPEATED_TOLERANCE,
+    SINGULAR_PLACE,
+)
 
 
 class Coarser(NamedTuple):
@@ -65,16 +60,18 @@ def estimate_determinacy(motion: Motion, trajectory: Trajectory) -> tuple[Trajec
     if len(records) == 0:
         return trajectory, None
     scheme, times = motion.options.scheme, trajectory.t[records]
-    least = max(PARTED, scheme.rtol if scheme.adaptive else 0.0)
+    least = max(PARTED_MOTIONS, scheme.rtol if scheme.adaptive else 0.0)
     factor, longest, excess = _coarser(scheme, trajectory)
     coarser = Coarser(records, _apart(motion, trajectory, records, factor, longest), excess)
-    if _agree_until(trajectory, times, coarser.apart, min(least, LOST)) == np.inf:
+    if _agree_until(trajectory, times, coarser.apart, min(least, NO_DIGITS)) == np.inf:
         return trajectory, coarser
-    apart = _apart(motion, trajectory, records, TOLERANCE if scheme.adaptive else STEP, np.inf)
+    apart = _apart(
+        motion, trajectory, records, REPEATED_TOLERANCE if scheme.adaptive else REPEATED_STEP, np.inf
+    )
     until = _agree_until(trajectory, times, apart, least)
-    lost = _agree_until(trajectory, times, apart, LOST)
+    lost = _agree_until(trajectory, times, apart, NO_DIGITS)
     if lost == np.inf:
-        if scheme.adaptive and not coarser.apart.max() < LOST:
+        if scheme.adaptive and not coarser.apart.max() < NO_DIGITS:
             coarser = Coarser(records, apart, 1.0)  # with tolerances nearer to those of the run it says more
         return trajectory.revised(determined_until=until), coarser
     status = Status.NOT_DETERMINED
@@ -92,8 +89,8 @@ def _apart(
     scheme, most = motion.options.scheme, 4 * (trajectory.steps + trajectory.rejected) + 1000
     limits = replace(scheme.limits, max_steps=most, max_step=min(scheme.limits.max_step, longest))
     q, v = _neighbour(motion)
-    other = scheme.scaled(factor, place=PLACE, limits=limits)
-    return difference(motion, trajectory, records, other, LOST, q=q, v=v, beside=True)
+    other = scheme.scaled(factor, place=SINGULAR_PLACE, limits=limits)
+    return difference(motion, trajectory, records, other, NO_DIGITS, q=q, v=v, beside=True)
 
 
 def _coarser(scheme: Scheme, trajectory: Trajectory) -> tuple[float, float, float]:
@@ -128,7 +125,7 @@ def _neighbour(motion: Motion) -> tuple[Array, Array]:
     q = np.array(motion.q, dtype=float)
     v = np.zeros(motion.system.nv) if motion.v is None else np.array(motion.v, dtype=float)
     of_q, of_v = _signs(q.shape, v.shape)
-    return q + CHANGE * (1.0 + np.abs(q)) * of_q, v * (1.0 + CHANGE * of_v)
+    return q + CHANGED_START * (1.0 + np.abs(q)) * of_q, v * (1.0 + CHANGED_START * of_v)
 
 
 @lru_cache(maxsize=64)
@@ -147,7 +144,7 @@ def _agree_until(trajectory: Trajectory, times: Array, apart: Array, tolerance: 
     ends = [np.inf]
     for passage in trajectory.passages:
         before = apart[times < passage.time]
-        if len(before) and not before[-1] <= SIDE * 10.0 ** (-0.5 * passage.digits_lost):
+        if len(before) and not before[-1] <= OPEN_SIDE * 10.0 ** (-0.5 * passage.digits_lost):
             ends.append(passage.time)
     wrong = np.flatnonzero(~(apart <= tolerance))
     if len(wrong):

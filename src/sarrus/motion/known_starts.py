@@ -20,9 +20,10 @@ from sarrus.dynamics.model.entries import entries_of
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
-from sarrus.motion.loop.integration import FIRST_CALL, Integration
+from sarrus.motion.loop.integration import Integration
 from sarrus.motion.loop.recorder import Recorder
 from sarrus.motion.loop.singularity_crossings import PassageLog
+from sarrus.motion.loop.tolerances import FIRST_CALL
 
 # So many motions are kept for a model, with so many loops each, of at most so many numbers.
 _MOTIONS, _LOOPS, _LARGEST = 8, 6, 200_000

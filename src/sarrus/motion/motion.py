@@ -23,6 +23,7 @@ from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.model.state_functions import StateFunction
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.motion.inputs.inputs import Event
 from sarrus.motion.inputs.run_options import Recording, RunOptions, Scheme
 from sarrus.motion.known_starts import ReadyLoops
@@ -35,6 +36,7 @@ from sarrus.motion.past_jumps import advance_past_jumps
 from sarrus.motion.records.records import EventRecord
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.motion.switching import Switcher, Switching
+from sarrus.motion.tolerances import WHOLE_SAMPLES
 
 if TYPE_CHECKING:
     from sarrus.motion.loop.formulated import Method
@@ -185,7 +187,7 @@ class Motion:
                 loop.end_where(*until)
             with suppress(SarrusError):
                 advance_past_jumps(loop, switcher, float(times[-1]), bar, keep=True)
-        close = 1e-9 * float(times[-1] - options.t0)
+        close = SAME_INSTANT * float(times[-1] - options.t0)
         return loop.recorder.at(times, close)[:, 1 : 1 + self.system.nq]
 
     def begin(self, *, copied: bool) -> tuple[Integration, Switcher | None]:
@@ -229,8 +231,8 @@ class Motion:
         if self.sampling is None or not self.called:  # all in one go
             return [(end, False, True)]
         sample_time = self.sampling.sample_time
-        count = int(np.floor(duration / sample_time * (1 + 1e-12)))
+        count = int(np.floor(duration / sample_time * (1 + WHOLE_SAMPLES)))
         stops = [(min(t0 + sample_time * k, end), True, False) for k in range(1, count + 1)]
-        if end - stops[-1][0] > 1e-9 * duration if stops else True:
+        if end - stops[-1][0] > SAME_INSTANT * duration if stops else True:
             return [*stops, (end, False, True)]
         return [*stops[:-1], (end, True, True)]

@@ -18,8 +18,8 @@ from sarrus.dynamics.model.units import labels
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory import run_state as run
-from sarrus.kernels.solve.invariants import CHANGED, MET
+from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL, STABILITY_OF_RK4
+from sarrus.kernels.solve.tolerances import INVARIANT_CHANGED, INVARIANT_MET
 from sarrus.motion.inputs.invariants import ENERGY
 from sarrus.motion.loop import jamming
 from sarrus.motion.loop.constraint_jumps import first_leap
@@ -33,16 +33,7 @@ from sarrus.motion.records.quantities import Quantities, RunRows
 from sarrus.motion.records.records import EventRecord
 from sarrus.motion.records.surface_log import meetings_in_closed_form
 from sarrus.motion.records.trajectory import Trajectory
-
-# Part of what energies change in a run that contacts may create by errors of its steps, and of the energy of the
-# mechanism, raised by its length, pressed over its length or as it is, where nothing moves.
-CREATED, ROUNDING = 1e-2, 1e-9
-# The same where contacts are between geometries, whose normals turn.
-CURVED = 1e-4
-# Limits that hold are crossed by less than this [characteristic lengths, rad].
-KEPT = 1e-7
-# Residual of the laws of contact up to which they are met.
-LAWS = 1e-8
+from sarrus.motion.tolerances import CREATED_BY_ROUNDING, CREATED_ENERGY, CREATED_ON_CURVED, LIMITS_KEPT
 
 
 def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) -> Trajectory:
@@ -93,10 +84,10 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         trajectory = trajectory.revised(meetings=meetings_in_closed_form(s, trajectory))
     if loop.touches is not None and status in (Status.OK, Status.EVENT):
         trajectory = _with_energy_looked_at(s, trajectory)
-        if trajectory.contact_residual > LAWS:
+        if trajectory.contact_residual > CONTACT_RESIDUAL:
             message = (
                 f"a contact problem with many rows has a residual of {trajectory.contact_residual:.2g} relative to its "
-                f"largest force, above {LAWS:g}. Take a smaller dt, or fewer contacts at a time"
+                f"largest force, above {CONTACT_RESIDUAL:g}. Take a smaller dt, or fewer contacts at a time"
             )
             trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
     if status in (Status.OK, Status.EVENT):
@@ -113,10 +104,14 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         return trajectory.revised(limit_crossings=find_limit_crossings(s, *motion))
     if not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
         start = [array[:1] for array in motion]
-        return trajectory.revised(limit_crossings=find_limit_crossings(s, *start, slack=KEPT))
+        return trajectory.revised(limit_crossings=find_limit_crossings(s, *start, slack=LIMITS_KEPT))
     met = [limit_met(s, *hit) for hit in loop.touches.hits]
     known = {(one.name, one.time) for one in met}
-    found = [one for one in find_limit_crossings(s, *motion, slack=KEPT) if (one.name, one.time) not in known]
+    found = [
+        one
+        for one in find_limit_crossings(s, *motion, slack=LIMITS_KEPT)
+        if (one.name, one.time) not in known
+    ]
     return trajectory.revised(limit_crossings=tuple(sorted((*found, *met), key=lambda one: one.time)))
 
 
@@ -152,10 +147,10 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     pressed = size.length * float(np.abs(trajectory.contact_forces).max(initial=0.0))
     raised = size.mass * size.length * float(np.linalg.norm(gravity))
     # rows that turn do some work within a step, of order two in its length
-    least = (CURVED if system.touching_geometries else ROUNDING) * (
+    least = (CREATED_ON_CURVED if system.touching_geometries else CREATED_BY_ROUNDING) * (
         raised + pressed + float(np.abs(energy).max(initial=0.0))
     )
-    if not created > CREATED * (np.ptp(energy) + np.ptp(loss)) + least:
+    if not created > CREATED_ENERGY * (np.ptp(energy) + np.ptp(loss)) + least:
         return trajectory
     message = (
         f"contacts have created {created:.2g} J of energy (dissipated in all: {loss[-1]:.2g} J). Take a smaller dt. "
@@ -188,7 +183,7 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
         return Status.NOT_ACHIEVABLE, text
     if status is Status.UNSTABLE_STEP:
         since, size = loop.state.unstable_since, loop.state.unstable_size
-        limit = run.LIMIT_OF_RK4
+        limit = STABILITY_OF_RK4
         message = (
             f"{status.diagnosis}, noticed at t = {since:.6g} s: h |λ| = {size:.3g}, where {loop.method} is stable "
             f"to {limit}. {status.remedy} than {loop.state.step * limit / size:.2g} s"
@@ -224,7 +219,7 @@ def changed_invariants(loop: Integration) -> str:
     told = [
         f"{name!r}, which changes by {rate:.4g} a second"
         for name, rate, part in zip(loop.options.kept.names, kept.rate, change)
-        if part > CHANGED
+        if part > INVARIANT_CHANGED
     ]
     return f"{Status.NOT_INVARIANT.diagnosis}: {', '.join(told)} at t = {loop.time:.6g} s"
 
@@ -234,7 +229,9 @@ def missed_invariants(loop: Integration) -> str:
     if loop.options.kept is None:
         return ""
     missed = [
-        name for name, part in zip(loop.options.kept.names, known_of(loop.kept).missed) if not part < MET
+        name
+        for name, part in zip(loop.options.kept.names, known_of(loop.kept).missed)
+        if not part < INVARIANT_MET
     ]
     told = ", ".join(map(repr, missed))
     return f"{told} cannot be kept with the constraints: leave it out if they change it" if missed else ""

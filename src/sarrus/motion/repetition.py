@@ -10,16 +10,11 @@ from sarrus.base.arrays import Array
 from sarrus.motion.inputs.run_options import Scheme
 from sarrus.motion.motion import Motion
 from sarrus.motion.records.trajectory import Trajectory
+from sarrus.motion.tolerances import LOOK_SHARE, LOOK_STEPS, NO_LENGTH
 
-# From this relative difference on no digit that counts is left: of the size in lengths, of one radian in angles.
-LOST = 3e-4
-# Coordinates below this part of the characteristic length are no lengths to measure by.
-_NO_LENGTH = 1e-4
 # Records at which two motions are compared, at most. Adaptive steps are short where errors arise: a tenth of them do,
 # but not fewer than the second number.
 _MOST, _FEW = 100, 10
-# Steps after which it is looked whether two motions have parted: a part of those of the run, and not fewer.
-_PARTS, _LEAST = 16, 32.0
 
 
 def compared(motion: Motion, trajectory: Trajectory, *times: float) -> np.ndarray:
@@ -61,7 +56,7 @@ def difference(
         k = max(int(times.searchsorted(time, "right")) - 1, 0)
         return times[k] == time and bool((np.abs(q - known[k]) / scales).max(initial=0.0) > most)
 
-    part = max(trajectory.steps / _PARTS, _LEAST)
+    part = max(trajectory.steps / LOOK_SHARE, LOOK_STEPS)
     again = motion.repeat(times, scheme, until=None if most == np.inf else (parted, part), **others)
     apart = np.abs(again - known) / scales
     return np.where(np.isnan(apart).any(axis=1), np.inf, apart.max(axis=1, initial=0.0))
@@ -75,7 +70,7 @@ def _scales(motion: Motion, trajectory: Trajectory) -> Array:
     """
     system = motion.system
     units = trajectory.coordinate_units or ("",) * system.nq
-    scale, least = np.ones(system.nq), _NO_LENGTH * system.characteristic.length
+    scale, least = np.ones(system.nq), NO_LENGTH * system.characteristic.length
     for unit in set(units) - {"rad", "1"}:
         those = [k for k, other in enumerate(units) if other == unit]
         largest = float(np.abs(trajectory.q[:, those]).max(initial=0.0)) or 1.0

@@ -26,6 +26,7 @@ from sarrus.dynamics.singularity_forecast import require_holonomic
 from sarrus.dynamics.system import System
 from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.motion.accuracy import estimated, is_repeatable, not_estimated
 from sarrus.motion.inputs.inputs import Event, check_events, with_force
 from sarrus.motion.inputs.run_options import (
@@ -285,7 +286,7 @@ def _check(motion: Motion) -> None:
         require_holonomic(system, "watch")
     if options.recording.reduce:
         raise ArgumentError("reduce= is for many runs only, see sarrus.rollout", element="reduce")
-    end, slack = options.t0 + options.duration, 1e-9 * options.duration
+    end, slack = options.t0 + options.duration, SAME_INSTANT * options.duration
     outside = [t for t in options.recording.at or () if not options.t0 - slack <= t <= end + slack]
     if outside:
         raise ArgumentError(

@@ -46,8 +46,8 @@ from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.contact.tolerances import (
     ARRIVED,
     AT_BOUND,
+    EVENT_SLACK,
     REST_SPEED,
-    SLACK,
     STEADY,
     UNLOADED,
     still_speed,
@@ -57,10 +57,8 @@ from sarrus.motion.contacts.event_driven import Phases
 from sarrus.motion.inputs.inputs import Event
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.records.records import EventRecord, SwitchRecord
+from sarrus.motion.tolerances import CHATTER_SWITCHES, CHATTER_TIME
 from sarrus.symbolic.equations.equations import activity_parameter, stick_parameter
-
-# So many switches in a row, each sooner than this after the one before [s], are a chatter that no motion follows.
-_CHATTER, _SOON = 50, 1e-9
 
 
 @dataclass(frozen=True)
@@ -139,7 +137,7 @@ class Switcher:
     @property
     def events(self) -> list[Event]:
         """Event functions of gaps of contacts (`sarrus.kernels.contact.event_functions`): zeros stop the kernel."""
-        unit = SLACK * ARRIVED * self._length
+        unit = EVENT_SLACK * ARRIVED * self._length
 
         def gap(k: int) -> Any:
             return lambda q, v, t: gap_expressions(self.system)[0][k] / unit + 1.0
@@ -444,9 +442,9 @@ class Switcher:
 
     def _count(self, loop: Integration) -> None:
         """Raise `SolveError` if too many switches follow each other in almost no time."""
-        self._in_a_row = self._in_a_row + 1 if loop.time - self._last_switch < _SOON else 0
+        self._in_a_row = self._in_a_row + 1 if loop.time - self._last_switch < CHATTER_TIME else 0
         self._last_switch = loop.time
-        if self._in_a_row > _CHATTER:
+        if self._in_a_row > CHATTER_SWITCHES:
             raise SolveError(
                 f"{self.system.name}: contacts open and close without end at t = {loop.time:.6g} s: "
                 f"{'; '.join(str(record) for record in self.records[-2:])}"

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.comparison.comparison_row import ComparisonRow
+from sarrus.analysis.comparison.tolerances import BRIEF_RUN, COMPARISON_STEP
 from sarrus.base.arrays import Array
 from sarrus.base.errors import AccuracyWarning, ArgumentError, check_is, check_known, unknown_name
 from sarrus.base.files.atomic import checked_path, write_text
@@ -50,7 +51,6 @@ NAMED = {**RUNS, **{name: {"formulation": name} for name in (*SOFTENED, *LEAST_C
 
 # Arguments of `simulate` that `compare` gives by itself.
 _OWN = ("system", "q", "v", "duration", "progress", "throw")
-_BRIEF = 1e-6  # length of the trial that finds bad arguments before the first long run [s]
 
 Formulations = str | Iterable[str] | Mapping[str, Mapping[str, Any]]
 Reference = str | Trajectory | Callable[[float], ArrayLike]
@@ -105,7 +105,7 @@ class Comparison:
         covered = np.ones(len(run.t), dtype=bool)
         if isinstance(reference, Trajectory):
             first, last = (reference.t[0], reference.t[-1]) if len(reference.t) else (np.inf, -np.inf)
-            covered = (run.t >= first - _BRIEF) & (run.t <= last + _BRIEF)
+            covered = (run.t >= first - BRIEF_RUN) & (run.t <= last + BRIEF_RUN)
             expected = reference.at(np.clip(run.t[covered], first, last))
         else:
             expected = np.array([real_array(reference(float(t))) for t in run.t])
@@ -228,7 +228,7 @@ def compare(
     own = ("formulation", "coordinates")
     if what_acts(system) and any(given.get(name) is not None for given in runs.values() for name in own):
         runs = {label: {"switching": False, **given} for label, given in runs.items()}
-    brief = min(duration, _BRIEF) if isinstance(duration, Real) else duration
+    brief = min(duration, BRIEF_RUN) if isinstance(duration, Real) else duration
     for label, given in runs.items():
         try:
             _run(system, q, v, duration=brief, progress=False, **given)
@@ -316,7 +316,9 @@ def _runs(formulations: Formulations, options: Mapping[str, Any]) -> dict[str, M
 def _filled(given: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a run with the default steps filled in."""
     steps = (
-        {} if any(given.get(name) is not None for name in ("dt", "method", "rtol", "atol")) else {"dt": 1e-3}
+        {}
+        if any(given.get(name) is not None for name in ("dt", "method", "rtol", "atol"))
+        else {"dt": COMPARISON_STEP}
     )
     return {"error_estimate": False, **given, **steps}
 

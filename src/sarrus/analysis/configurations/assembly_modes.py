@@ -12,16 +12,25 @@ from sarrus.analysis.configurations.curve import Curve, follow_curve
 from sarrus.analysis.configurations.inverse_kinematics import Problem, coordinate_limits
 from sarrus.analysis.configurations.many_configurations import chords
 from sarrus.analysis.configurations.targets import Targets
+from sarrus.analysis.configurations.tolerances import (
+    ISOLATED_RESIDUAL,
+    JOINING_STEP,
+    NEAR_ISOLATED,
+    NEVER_SAME,
+    NO_PROGRESS,
+    SAME_ASSEMBLY,
+    STUCK_STEP,
+)
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is, place_of
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.antiparallel import antiparallel
-from sarrus.dynamics.closing.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.levenberg_marquardt import Rows
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     came_back,
     close,
     difference,
@@ -32,17 +41,12 @@ from sarrus.dynamics.closing.manifold import (
     walk,
 )
 from sarrus.dynamics.closing.rigidity import look
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE, WALK_STEP
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
 
 # Starts without a new mode after which the search ends, and starts at most.
 _PATIENCE, _MOST = 40, 400
-# Distance below which two answers are one, and step of the walks that join them [rad, κ].
-_SAME, _WALK = 1e-4, 0.2
-# An isolated configuration is a double zero: a descent takes some twenty steps for the last digits of one, and the
-# residual goes with the square of the distance. This near to one that is known [rad, κ], with a residual below that,
-# it has no other to go to. Farther away than the last number, no two answers are one.
-_NEAR, _CONVERGED, _FAR = 1e-3, 1e-4, 0.1
 # Steps at most along a family of assemblies, each way.
 _CURVE = 1000
 
@@ -251,11 +255,11 @@ class _Search:
         """
 
         def arrives(q: Array, size: float) -> bool:
-            return size < _CONVERGED and bool((self.distances(isolated, q) < _NEAR).any())
+            return size < ISOLATED_RESIDUAL and bool((self.distances(isolated, q) < NEAR_ISOLATED).any())
 
         q = solve_rows(self.rows, self.anywhere(rng), self.free, arrives if len(isolated) else None)
         gaps = self.distances(isolated, q)
-        if len(isolated) and gaps.min() < _NEAR:
+        if len(isolated) and gaps.min() < NEAR_ISOLATED:
             return np.array(isolated[np.argmin(gaps)])
         if not np.abs(self.rows.residual(q)).max(initial=0.0) <= DATA_TOLERANCE or antiparallel(
             self.system, q, self.t
@@ -278,7 +282,7 @@ class _Search:
     def near(self, found: list[_Found], q: Array) -> list[_Found]:
         """Return the solutions that q may coincide with: all except isolated ones that are far away."""
         gaps = iter(self.distances(self.comparable(found), q).tolist())
-        return [one for one in found if not (one.isolated and next(gaps, 0.0) > _FAR)]
+        return [one for one in found if not (one.isolated and next(gaps, 0.0) > NEVER_SAME)]
 
     def distances(self, others: Array, q: Array) -> Array:
         """Return the largest difference of a coordinate [rad, κ] to each of ``others`` (n,), modulo full turns and
@@ -321,7 +325,7 @@ class _Search:
         hold = np.eye(system.nv)[:, self.free == 0.0]
         path = [q]
         for way in (kernel[:, 0], -kernel[:, 0]):
-            steps = walk(system, q, way, t=self.t, step=STEP, cut=self.cut, hold=hold, scale=self.scale)
+            steps = walk(system, q, way, t=self.t, step=WALK_STEP, cut=self.cut, hold=hold, scale=self.scale)
             for k, (p, tangent) in enumerate(islice(steps, _CURVE)):
                 path.append(p)
                 if k > 4 and came_back(system, q, way, p, tangent, self.turns, self.scale):
@@ -337,24 +341,24 @@ class _Search:
         """
         p = known.family[0]
         if self.bodies:
-            return bool(np.abs(self.places(p) - self.places(q)).max() < _SAME)
+            return bool(np.abs(self.places(p) - self.places(q)).max() < SAME_ASSEMBLY)
         if _passes(known.family, q, self.system, self.turns):
             return True
         gap = self.scale * difference(self.system, p, q, self.turns)
         left = float(np.linalg.norm(gap))
         if known.isolated:
-            return left < _SAME
-        while left > _SAME:
+            return left < SAME_ASSEMBLY
+        while left > SAME_ASSEMBLY:
             kernel, _ = np.linalg.qr(self.scale[:, None] * self.kernel(p))
             x = kernel @ (kernel.T @ gap)
             size = float(np.linalg.norm(x))
-            if size < 0.01 * left:
+            if size < STUCK_STEP * left:
                 return False
-            step = x * min(1.0, _WALK / size) / self.scale
+            step = x * min(1.0, JOINING_STEP / size) / self.scale
             p = solve_rows(self.rows, self.system.move(p, step), self.free)
             gap = self.scale * difference(self.system, p, q, self.turns)
             before, left = left, float(np.linalg.norm(gap))
-            if left > before - 1e-3 * min(_WALK, before):
+            if left > before - NO_PROGRESS * min(JOINING_STEP, before):
                 return False
         return True
 
@@ -379,7 +383,7 @@ def _passes(curve: Array, q: Array, system: System, turns: np.ndarray) -> bool:
     scale = system.characteristic.coordinates
     along = scale * chords(curve[:-1], curve[1:], system, turns)
     aside = scale * chords(curve[:-1], np.broadcast_to(q, curve[1:].shape), system, turns)
-    length = np.maximum(np.sum(along**2, axis=1), 1e-300)
+    length = np.maximum(np.sum(along**2, axis=1), LEAST_DIVISOR)
     share = np.clip(np.sum(along * aside, axis=1) / length, 0.0, 1.0)
     beside = np.linalg.norm(aside - share[:, None] * along, axis=1)
     return bool(np.any(beside < 0.05 * np.sqrt(length)))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.configurations.curve_trace import Trace
 from sarrus.analysis.configurations.search_limits import SearchLimits
 from sarrus.analysis.configurations.targets import scalar_coordinates
+from sarrus.analysis.configurations.tolerances import COORDINATE_RESTS
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
@@ -18,9 +19,6 @@ from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.manifold import closed_start
 from sarrus.dynamics.model.units import coordinate_units
 from sarrus.dynamics.system import System
-
-# A coordinate that moves by less than this along a curve, in radians or κ, rests.
-_RESTS = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +66,7 @@ class Curve:
         check_known("scalar coordinate", name, places, self.system.name)
         k, j = places[name]
         scale = self.system.characteristic.coordinates[k]
-        if np.ptp(self.q[:, k]) * scale < _RESTS:
+        if np.ptp(self.q[:, k]) * scale < COORDINATE_RESTS:
             return ()
         found = self.trace.turning_points(self.q, self.tangents, j, self.closed)
         return tuple(
@@ -115,7 +113,7 @@ class Curve:
         lines = []
         for name, (k, _) in places.items():
             lower, upper = self.range_of(name)
-            if (upper - lower) * self.system.characteristic.coordinates[k] < _RESTS:
+            if (upper - lower) * self.system.characteristic.coordinates[k] < COORDINATE_RESTS:
                 continue
             turns = self.turns_of(name)
             points = self.turning_points_of(name)

@@ -9,13 +9,13 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sarrus.analysis.configurations.targets import scalar_coordinates
+from sarrus.analysis.configurations.tolerances import BRACKET_END, NO_RATE
 from sarrus.analysis.mobility.internal_motions import internal_motions
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.branches import tangents
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     came_back,
     close,
     comparable,
@@ -25,13 +25,13 @@ from sarrus.dynamics.closing.manifold import (
     turning,
     walk,
 )
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ROUNDING, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
 
 # Steps at most each way.
 _STEPS = 4000
-# Rates below this share of the largest one along a curve are zero: a station lies on a turning point.
-_ZERO = 1e-11
 
 
 class Trace:
@@ -49,7 +49,7 @@ class Trace:
         self.cut = rank_cut(system, start, t, 1.0)
         self.turns = turning(system)
         lasting = tangents(system, start, t, self.cut).space
-        ways = lasting @ ranked(self.hold.T @ lasting, CUT).null
+        ways = lasting @ ranked(self.hold.T @ lasting, RANK_CUT).null
         internal = [m.velocity for m in internal_motions(system, start, t, self.cut)]
         resting = [x for x in internal if x[self.velocity] == 0.0 and not np.any(self.hold.T @ x)]
         left = ways.shape[1] - len(resting)
@@ -68,7 +68,7 @@ class Trace:
         moved = {system.velocity_names[i] for i in np.flatnonzero(np.abs(others).max(axis=0, initial=0.0))}
         joints = {name.rpartition(".")[0] or name for name in moved}
         self.counted = free_velocities(system, sorted(joints))
-        tangent = ways @ ranked(others @ ways, ROUNDING).null[:, 0]
+        tangent = ways @ ranked(others @ ways, FINE_RANK_CUT).null[:, 0]
         tangent = tangent / np.linalg.norm(self.scale * tangent)
         self.tangent = -tangent if tangent[self.velocity] < 0.0 else tangent
 
@@ -91,7 +91,14 @@ class Trace:
         ways: list[Array] = []
         last, way = self.start, tangent
         steps = walk(
-            self.system, last, tangent, t=self.t, step=STEP, cut=self.cut, hold=self.hold, scale=self.scale
+            self.system,
+            last,
+            tangent,
+            t=self.t,
+            step=WALK_STEP,
+            cut=self.cut,
+            hold=self.hold,
+            scale=self.scale,
         )
         for q, ahead in islice(steps, _STEPS):
             value = float(q[self.coordinate])
@@ -140,7 +147,7 @@ class Trace:
         vanishes.
         """
         reach = self.along(way, self.chord(last, q))
-        xtol = 1e-15 * abs(reach)
+        xtol = BRACKET_END * abs(reach)
         found = brentq(lambda length: missing(self.place(last, way, length)), 0.0, reach, xtol=xtol)
         return self.place(last, way, float(found))
 
@@ -151,16 +158,16 @@ class Trace:
         """
         rates = ways[:, velocity]
         size = np.abs(rates).max()
-        if size < _ZERO:
+        if size < NO_RATE:
             return []
-        signed = [k for k in range(len(rates)) if abs(rates[k]) > _ZERO * size]
+        signed = [k for k in range(len(rates)) if abs(rates[k]) > NO_RATE * size]
         found = []
         for i, j in pairwise(signed):
             if rates[i] * rates[j] < 0.0:
                 found.append((self._turn(q[i], ways[i], q[j], velocity), float(np.sign(rates[i]))))
         i, j = signed[-1], signed[0]
         if closed and rates[i] * rates[j] < 0.0:
-            end = q[-1] if j == 0 else self.place(q[-1], ways[-1], STEP)
+            end = q[-1] if j == 0 else self.place(q[-1], ways[-1], WALK_STEP)
             found.append((self._turn(q[i], ways[i], end, velocity), float(np.sign(rates[i]))))
         return found
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.closing.closed_state import OPEN
+from sarrus.dynamics.closing.tolerances import OPEN
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 

@@ -9,11 +9,13 @@ from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
 from sarrus.analysis.configurations.equilibrium_search import Rest
+from sarrus.analysis.configurations.tolerances import ACTIVATION_AT_REST, HOLDING_WEIGHT, LEAST_SQUARES_END
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.closed_state import require_rest
 from sarrus.dynamics.closing.manifold import closed_start
 from sarrus.dynamics.closing.rigidity import look
@@ -24,11 +26,9 @@ from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.control_metric import default_weights
 from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.model.mechanism.elements import Winding
-
-# Weight of the force to be held against the size of the inputs, where their limits are in the way.
-_HOLD = 1e6
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +206,7 @@ def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
         if isinstance(actuator.activation, Winding) and actuator.activation.limits is not None:
             place = e.coordinate_names.index(actuator.activation_name)
             x[place] = np.clip(x[place], *actuator.activation.limits)
-    moves = activations_of(system, x).moving(x[e.activation_places], 1e-12)
+    moves = activations_of(system, x).moving(x[e.activation_places], ACTIVATION_AT_REST)
     if moves is not None:
         raise SolveError(
             f"{system.name}: activation {moves!r} changes under these inputs, so there is no equilibrium",
@@ -244,11 +244,13 @@ def _holding(rest: Rest, q: Array, within_limits: bool) -> Array:
     here = rest.balance(q)
     reach = here.motions.T @ rest.system.actuation_matrix(q, t=rest.t)
     root = np.sqrt(default_weights(rest.system))
-    u = ranked(reach / root, relative=ROUNDING).solve(-here.left) / root
+    u = ranked(reach / root, relative=FINE_RANK_CUT).solve(-here.left) / root
     if np.all(u >= bounds[0]) and np.all(u <= bounds[1]):
         return np.asarray(u)
     bounds, reach = bounds * root, reach / root
-    weight = _HOLD / max(float(np.abs(reach).max(initial=0.0)), 1e-300)
+    weight = HOLDING_WEIGHT / max(float(np.abs(reach).max(initial=0.0)), LEAST_DIVISOR)
     stacked = np.vstack([weight * reach, np.eye(len(u))])
     target = np.concatenate([-weight * here.left, np.zeros(len(u))])
-    return np.asarray(lsq_linear(stacked, target, bounds=bounds, method="bvls", tol=1e-14).x / root)
+    return np.asarray(
+        lsq_linear(stacked, target, bounds=bounds, method="bvls", tol=LEAST_SQUARES_END).x / root
+    )

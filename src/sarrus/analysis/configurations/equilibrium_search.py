@@ -9,8 +9,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.configurations.static_contacts import Carried, Resting
+from sarrus.analysis.configurations.tolerances import (
+    DESCENDED,
+    DESCENT_STEPS,
+    EQUILIBRIUM_DAMPING,
+    EQUILIBRIUM_LEAST_DAMPING,
+    EQUILIBRIUM_STEPS,
+    FORCE_BALANCED,
+    FORCE_ROUNDING,
+    LEAST_STIFFNESS,
+    LONGEST_STEP,
+    NEUTRAL_STIFFNESS,
+    SHORTEST_REST_STEP,
+    SINGULAR_FLUTTER_MASS,
+    SOFT_DIRECTION,
+    STIFFNESS_ROUNDING,
+    SYMMETRIC_STIFFNESS,
+)
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.branches import goes_on, tangents
 from sarrus.dynamics.closing.manifold import (
     close,
@@ -23,14 +41,8 @@ from sarrus.dynamics.closing.manifold import (
 from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
-from sarrus.kernels.linalg.ranked import CUT, Ranked, ranked
-
-# Force left along the motions, relative to the forces at work, at which a configuration is at rest.
-TOLERANCE = 1e-10
-# Iterations of Newton's method and of the descent, the longest step [rad, m], and relative stiffness that is zero.
-_NEWTON, _DESCENT, _LONGEST, _NEUTRAL = 60, 400, 0.3, 1e-8
-# Stiffness relative to the forces at work over a length that may be rounding.
-_ROUNDING = 1e-13
+from sarrus.kernels.linalg.ranked import Ranked, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 
 def loads_at_rest(system: System, q: Array, u: Array, tau: Array, t: float) -> Array:
@@ -112,7 +124,7 @@ class Rest:
 
     def rests(self, balance: Balance) -> bool:
         """Return whether the residual force is rounding of the forces here or nearby."""
-        return balance.residual <= TOLERANCE * self.size
+        return balance.residual <= FORCE_BALANCED * self.size
 
     def loads(self, q: Array) -> Array:
         """Return passive forces, inputs, gravity and applied force by rows (5 × nv)."""
@@ -143,11 +155,11 @@ class Rest:
     def carried(self, q: Array, force: Array, jacobian: Array, rows: Ranked) -> Balance:
         """Return the balance with contacts: the residual is the part of the load that contacts do not balance."""
         assert self.resting is not None
-        balanced = float(np.linalg.norm(rows.null.T @ force)) <= TOLERANCE * self.size
+        balanced = float(np.linalg.norm(rows.null.T @ force)) <= FORCE_BALANCED * self.size
         carried = self.resting.carried(q, jacobian, rows.rank, balanced)
         force = force + carried.load.force
         multipliers = self.system.characteristic.least_multipliers(jacobian, rows.rank, -force)
-        motions = rows.null @ ranked(carried.held @ rows.null, relative=CUT).null
+        motions = rows.null @ ranked(carried.held @ rows.null, relative=RANK_CUT).null
         left = rows.null.T @ force
         return Balance(force, left, jacobian, multipliers, rows.determined, motions, motions, carried)
 
@@ -187,7 +199,11 @@ class Rest:
     def move(self, q: Array, step: Array) -> Array | None:
         """Return q moved by at most the longest step and closed again; None if it does not close."""
         length = float(np.linalg.norm(step))
-        p = close(self.system, self.system.move(q, step * min(1.0, _LONGEST / max(length, 1e-300))), self.t)
+        p = close(
+            self.system,
+            self.system.move(q, step * min(1.0, LONGEST_STEP / max(length, LEAST_DIVISOR))),
+            self.t,
+        )
         return p if stays_closed(self.system, p, q, self.t) else None
 
     def find(self, q: Array, stable: bool) -> tuple[Array, int]:
@@ -210,12 +226,12 @@ class Rest:
 
         def steps(at: tuple[Array, Balance]) -> Callable[[float], tuple[Array, Balance] | None] | None:
             q, here = at
-            if here.residual <= 1e-14 * self.size or here.ways.shape[1] == 0:
+            if here.residual <= FORCE_ROUNDING * self.size or here.ways.shape[1] == 0:
                 return None
             k = ranked(self.stiffness(q, here))
 
             def step(damping: float) -> tuple[Array, Balance] | None:
-                shift = damping * k.values[0] * min(1.0, here.residual / max(self.size, 1e-300))
+                shift = damping * k.values[0] * min(1.0, here.residual / max(self.size, LEAST_DIVISOR))
                 p = self.move(q, here.ways @ k.damped(here.left, shift**2))
                 there = None if p is None else self.balance(p)
                 return (p, there) if p is not None and there and there.residual < here.residual else None
@@ -226,25 +242,25 @@ class Rest:
             (q, self.balance(q)),
             lambda at: at[1].residual,
             steps,
-            damping=1e-3,
-            least=1e-9,
+            damping=EQUILIBRIUM_DAMPING,
+            least=EQUILIBRIUM_LEAST_DAMPING,
             tries=12,
-            most=_NEWTON,
+            most=EQUILIBRIUM_STEPS,
         )
         return found, count
 
     def descend(self, q: Array) -> tuple[Array, int]:
         """Follow the forces until the residual vanishes and the stiffness is positive; return q and the iterations."""
-        here, reach = self.balance(q), _LONGEST
-        for iteration in range(_DESCENT):
+        here, reach = self.balance(q), LONGEST_STEP
+        for iteration in range(DESCENT_STEPS):
             if here.ways.shape[1] == 0:
                 return q, iteration
             k = self.stiffness(q, here)
             along = here.ways.T @ here.motions
             push = along @ here.left
             values, vectors = np.linalg.eigh((along @ k + (along @ k).T) / 2)
-            floor = 1e-6 * max(float(np.abs(values).max()), 1e-12)
-            if here.residual <= 1e-7 * self.size:
+            floor = SOFT_DIRECTION * max(float(np.abs(values).max()), LEAST_STIFFNESS)
+            if here.residual <= DESCENDED * self.size:
                 if values[0] > -floor:
                     return q, iteration
                 step = 0.1 * vectors[:, 0] * (1.0 if push @ vectors[:, 0] >= 0.0 else -1.0)
@@ -255,12 +271,12 @@ class Rest:
             p = self.move(q, step)
             there = None if p is None else self.balance(p)
             if p is not None and there is not None and self.work(q, p, here, there) > 0.0:
-                q, here, reach = p, there, min(2 * reach, _LONGEST)
+                q, here, reach = p, there, min(2 * reach, LONGEST_STEP)
             else:
                 reach = min(reach, float(np.linalg.norm(step))) / 4
-                if reach < 1e-9:
+                if reach < SHORTEST_REST_STEP:
                     return q, iteration
-        return q, _DESCENT
+        return q, DESCENT_STEPS
 
     def work(self, q: Array, p: Array, here: Balance, there: Balance) -> float:
         """Return the work of all forces on the way from q to p, by the trapezoidal rule."""
@@ -271,18 +287,18 @@ class Rest:
         k = self.stiffness(q, here)
         k = k @ (here.ways.T @ here.motions)
         length = self.system.characteristic.length
-        rounding = _ROUNDING * self.size * max(length, 1.0 / length)  # of forces that cancel
-        largest, least = float(np.abs(k).max(initial=0.0)), rounding / _NEUTRAL
+        rounding = STIFFNESS_ROUNDING * self.size * max(length, 1.0 / length)  # of forces that cancel
+        largest, least = float(np.abs(k).max(initial=0.0)), rounding / NEUTRAL_STIFFNESS
         if (
             here.carried is not None
         ):  # contacts have made up for the forces at work: what is left may be rounding
             least = self.size * min(length, 1.0 / length)
         largest = max(largest, least)
-        symmetric = np.abs(k - k.T).max(initial=0.0) < 1e-9 * max(largest, 1e-300)
+        symmetric = np.abs(k - k.T).max(initial=0.0) < SYMMETRIC_STIFFNESS * max(largest, LEAST_DIVISOR)
         k = (k + k.T) / 2 if symmetric else k
         values: np.ndarray = np.linalg.eigvalsh(k) if symmetric else np.linalg.eigvals(k)
         values = values[np.argsort(values.real, kind="stable")]
-        zero = _NEUTRAL * max(float(np.abs(values).max(initial=0.0)), least)
+        zero = NEUTRAL_STIFFNESS * max(float(np.abs(values).max(initial=0.0)), least)
         stable = verdict(values, zero) if symmetric else self.flutter_verdict(q, here.motions, k, zero)
         if here.carried is not None:
             stable = here.carried.verdict(stable, here.motions, k, zero)
@@ -300,16 +316,16 @@ class Rest:
             smooth = goes_on(self.system, q, self.t, tangents(self.system, q, self.t, self.cut))
             return Status.OK if smooth else Status.SINGULAR
         left = float(np.linalg.norm(here.force + here.jacobian.T @ here.multipliers))
-        return Status.OK if left <= TOLERANCE * self.size else Status.RIGID
+        return Status.OK if left <= FORCE_BALANCED * self.size else Status.RIGID
 
     def flutter_verdict(self, q: Array, motions: Array, stiffness: Array, zero: float) -> bool | None:
         """Return whether small undamped motions M ẍ + K x = 0 stay small, for an unsymmetric K."""
         mass = motions.T @ self.system.mass_matrix(q, self.t) @ motions
         largest = float(np.linalg.eigvalsh(mass)[-1])
-        if np.linalg.eigvalsh(mass)[0] <= 1e-12 * np.trace(mass):
+        if np.linalg.eigvalsh(mass)[0] <= SINGULAR_FLUTTER_MASS * np.trace(mass):
             return None
         squares = np.linalg.eigvals(np.linalg.solve(mass, stiffness))
-        return verdict(squares, max(_NEUTRAL * float(np.abs(squares).max()), zero / largest))
+        return verdict(squares, max(NEUTRAL_STIFFNESS * float(np.abs(squares).max()), zero / largest))
 
 
 def verdict(values: np.ndarray, zero: float) -> bool | None:

@@ -8,13 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.analysis.configurations.targets import scalar_coordinates
+from sarrus.analysis.configurations.tolerances import (
+    DATA_OPEN,
+    DEAD_POINT,
+    FOLLOW_OPEN,
+    FOLLOW_STEPS,
+    KICK,
+    SAME_PLACE,
+    SHORTEST_PART,
+    STEP_ASIDE,
+    STRAIGHT,
+    THERE,
+)
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.branches import find_branches, tangents
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     close,
     closed_start,
     difference,
@@ -22,18 +34,10 @@ from sarrus.dynamics.closing.manifold import (
     rank_cut,
     turning,
 )
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
-
-# A step may end this share of its length beside where it aimed, and bend by less than this cosine.
-_ASIDE, _STRAIGHT = 0.3, 0.95
-# Steps below this share of the first one are given up; so are walks of more steps than this.
-_SHORTEST, _MOST = 1e-6, 4000
-# The loops may stay open by this, or by this multiple of what the data leave open at the start.
-_OPEN, _DATA = 1e-11, 3.0
-# Coordinates nearer to their target than this are there [rad, κ]; tangents with a smaller share do not move them.
-_THERE, _DEAD = 1e-12, 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +88,13 @@ class Follower:
             raise ArgumentError(f"{name}: the value must be finite, got {value!r}", element=name)
         k, j = self.indices[name]
         q = closed_start(self.system, real_array(q), self.t)
-        before = self._tangent if self._place is not None and np.allclose(q, self._place, atol=1e-9) else None
-        allowed = max(_OPEN, _DATA * open_by(self.system, q, self.t))
-        cut = rank_cut(self.system, q, self.t, 1e-300, even=True)
+        before = (
+            self._tangent
+            if self._place is not None and np.allclose(q, self._place, atol=SAME_PLACE)
+            else None
+        )
+        allowed = max(FOLLOW_OPEN, DATA_OPEN * open_by(self.system, q, self.t))
+        cut = rank_cut(self.system, q, self.t, LEAST_DIVISOR, even=True)
         q, tangent, reached = self._walk(q, k, j, float(value), before, allowed, cut)
         self._place, self._tangent = q, tangent
         return Following(read_only(q.copy()), float(q[k]), reached)
@@ -110,10 +118,10 @@ class Follower:
         self, q: Array, k: int, j: int, value: float, before: Array | None, allowed: float, cut: float
     ) -> tuple[Array, Array | None, bool]:
         """Return (q with q[k] nearest to the value, last tangent x̂ = scale · x, whether the value is reached)."""
-        length, tangent, rank = STEP, before, 0
-        for _ in range(_MOST):
+        length, tangent, rank = WALK_STEP, before, 0
+        for _ in range(FOLLOW_STEPS):
             gap = float(self.scale[j] * (value - q[k]))
-            if abs(gap) <= _THERE:
+            if abs(gap) <= THERE:
                 return q, tangent, True
             side = float(np.sign(gap))
             way, rank = self._way(q, j, side, tangent, rank, cut)
@@ -124,14 +132,14 @@ class Follower:
                 p = self._step(q, way, j, gap if last else None, length, allowed)
                 if p is not None:
                     ahead, _ = self._way(p, j, side, way, rank, cut)
-                    if ahead is not None and ahead @ way > _STRAIGHT and (p[k] - q[k]) * side > 0.0:
+                    if ahead is not None and ahead @ way > STRAIGHT and (p[k] - q[k]) * side > 0.0:
                         break
                 length /= 2
-                if length < _SHORTEST * STEP:
+                if length < SHORTEST_PART * WALK_STEP:
                     return q, way, False
-            q, tangent, length = p, way, min(STEP, 2 * length)
+            q, tangent, length = p, way, min(WALK_STEP, 2 * length)
             if last:
-                q[k] = value if self.scale[j] * abs(q[k] - value) < _THERE else q[k]
+                q[k] = value if self.scale[j] * abs(q[k] - value) < THERE else q[k]
         return q, tangent, False
 
     def _way(
@@ -150,7 +158,7 @@ class Follower:
             way *= side * np.sign(way[j]) if way[j] else 1.0
         else:
             way = kernel @ kernel[j]
-            if np.linalg.norm(kernel[j]) < _DEAD:  # at a dead point: as one came, or any way
+            if np.linalg.norm(kernel[j]) < DEAD_POINT:  # at a dead point: as one came, or any way
                 way = kernel @ (kernel.T @ before) if before is not None else kernel[:, 0]
             else:
                 way *= side
@@ -161,7 +169,7 @@ class Follower:
         """Return the rank of A and the held velocities beside q."""
         kick = np.random.default_rng(7).standard_normal(self.system.nv)
         kick -= self.held @ (self.held.T @ kick)
-        beside = self.system.move(q, 0.01 * kick / np.linalg.norm(kick) / self.scale)
+        beside = self.system.move(q, KICK * kick / np.linalg.norm(kick) / self.scale)
         return ranked(self._rows(close(self.system, beside, self.t, self.held)), cut).rank
 
     def _rows(self, q: Array) -> Array:
@@ -172,7 +180,7 @@ class Follower:
 
     def _branch(self, q: Array, j: int) -> Array | None:
         """Return the unit tangent x̂ of the branch through a singular configuration that moves v_j most."""
-        cut = rank_cut(self.system, q, self.t, 1e-300)
+        cut = rank_cut(self.system, q, self.t, LEAST_DIVISOR)
         branches, _ = find_branches(self.system, q, self.t, tangents(self.system, q, self.t, cut))
         ways = []
         for branch in branches:
@@ -181,7 +189,7 @@ class Follower:
             else:
                 basis, _ = np.linalg.qr(self.scale[:, None] * branch.tangents)
                 ways.append(basis @ basis[j])
-        ways = [way / np.linalg.norm(way) for way in ways if np.linalg.norm(way) > _DEAD]
+        ways = [way / np.linalg.norm(way) for way in ways if np.linalg.norm(way) > DEAD_POINT]
         return max(ways, key=lambda way: abs(way[j]), default=None)
 
     def _step(
@@ -194,4 +202,4 @@ class Follower:
         across, _ = np.linalg.qr(np.column_stack([self.held, across]))
         p = close(self.system, aim, self.t, across)
         aside = float(np.linalg.norm(self.scale * difference(self.system, aim, p)))
-        return p if open_by(self.system, p, self.t) <= allowed and aside <= _ASIDE * abs(arc) else None
+        return p if open_by(self.system, p, self.t) <= allowed and aside <= STEP_ASIDE * abs(arc) else None

@@ -11,23 +11,37 @@ from scipy.linalg import lstsq
 from scipy.optimize import lsq_linear
 
 from sarrus.analysis.configurations.targets import Targets, scalar_coordinates, target
+from sarrus.analysis.configurations.tolerances import (
+    AT_LIMIT,
+    CLOSING_DAMPING,
+    CLOSURE_WEIGHT,
+    FRESH_STARTS,
+    KINEMATICS_DAMPING,
+    KINEMATICS_LEAST_DAMPING,
+    KINEMATICS_LONGEST,
+    KINEMATICS_ROUNDING,
+    KINEMATICS_STEPS,
+    LEAST_SQUARES_END,
+    LOOPS_CLOSED,
+    STALLED,
+    TARGET_MET,
+    WEIGHTED_CUT,
+)
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Answer, Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.antiparallel import antiparallel
-from sarrus.dynamics.closing.assembly import DATA_TOLERANCE, free_velocities
+from sarrus.dynamics.closing.assembly import free_velocities
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.closing.within_limits import outside_limits
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.levenberg_marquardt import levenberg_marquardt
-from sarrus.kernels.linalg.ranked import CUT, ranked
-
-# Targets and closures missed by less than these are met [rad, characteristic lengths].
-MET, CLOSED = 1e-9, 1e-9
-# Weight of the closures against the targets in one step, iterations, longest step, and fresh starts.
-_WEIGHT, _ITERATIONS, _LONGEST, _STARTS = 1e6, 200, 1.0, 8
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +143,7 @@ def inverse_kinematics(
     start = problem.within(start)
     best, iterations = problem.solve(start)
     rng = np.random.default_rng(12)
-    for _ in range(_STARTS):
+    for _ in range(FRESH_STARTS):
         if problem.merit(best) == 0.0:
             break
         kick = rng.uniform(-1.0, 1.0, system.nv) * problem.free
@@ -180,8 +194,12 @@ class Problem:
     def merit(self, q: Array) -> float:
         """Return the merit of a configuration: zero if all targets are met; open loops count first."""
         gap, error = open_by(self.system, q, self.t), float(np.linalg.norm(self.residual(q)))
-        turned = 1e6 * len(antiparallel(self.system, q, self.t))
-        return (error if error > MET else 0.0) + (1e6 * gap if gap > CLOSED else 0.0) + turned
+        turned = CLOSURE_WEIGHT * len(antiparallel(self.system, q, self.t))
+        return (
+            (error if error > TARGET_MET else 0.0)
+            + (CLOSURE_WEIGHT * gap if gap > LOOPS_CLOSED else 0.0)
+            + turned
+        )
 
     def solve(self, q: Array) -> tuple[Array, int]:
         """Return the configuration nearest to q with least errors of the targets, and the number of iterations."""
@@ -189,7 +207,9 @@ class Problem:
         def steps(at: tuple[Array, Array]) -> Callable[[float], tuple[Array, Array] | None] | None:
             q, error = at
             size = float(np.linalg.norm(error))
-            if size <= 1e-14 * (1.0 + float(np.abs(self.size.coordinates * q).max(initial=0.0))):
+            if size <= KINEMATICS_ROUNDING * (
+                1.0 + float(np.abs(self.size.coordinates * q).max(initial=0.0))
+            ):
                 return None
 
             def step(damping: float) -> tuple[Array, Array] | None:
@@ -197,9 +217,9 @@ class Problem:
                 p = self.close(self.moved(q, motion))
                 there = self.residual(p)
                 gap = open_by(self.system, p, self.t)
-                if np.linalg.norm(there) < size and gap <= max(CLOSED, open_by(self.system, q, self.t)):
+                if np.linalg.norm(there) < size and gap <= max(LOOPS_CLOSED, open_by(self.system, q, self.t)):
                     return p, there
-                return at if np.abs(motion).max(initial=0.0) < 1e-14 else None
+                return at if np.abs(motion).max(initial=0.0) < KINEMATICS_ROUNDING else None
 
             return step
 
@@ -208,11 +228,11 @@ class Problem:
             (q, self.residual(q)),
             lambda at: float(np.linalg.norm(at[1])),
             steps,
-            damping=1e-2,
-            least=1e-8,
+            damping=KINEMATICS_DAMPING,
+            least=KINEMATICS_LEAST_DAMPING,
             tries=10,
-            most=_ITERATIONS,
-            stalled=1e-13,
+            most=KINEMATICS_STEPS,
+            stalled=STALLED,
         )
         return found, count
 
@@ -220,9 +240,9 @@ class Problem:
         """Close the loops next to q within limits."""
         size = open_by(self.system, q, self.t)
         for _ in range(30):
-            if size <= 1e-14:
+            if size <= KINEMATICS_ROUNDING:
                 break
-            step = self.step(q, np.zeros((0, self.system.nv)), np.zeros(0), 1e-3 * min(size, 1.0))
+            step = self.step(q, np.zeros((0, self.system.nv)), np.zeros(0), CLOSING_DAMPING * min(size, 1.0))
             for _ in range(6):
                 p = self.moved(q, step)
                 there = open_by(self.system, p, self.t)
@@ -241,21 +261,21 @@ class Problem:
         if columns.size == 0:
             return np.zeros(system.nv)
         rows = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
-        scale = _WEIGHT / max(float(np.abs(rows).max(initial=0.0)), 1.0)
+        scale = CLOSURE_WEIGHT / max(float(np.abs(rows).max(initial=0.0)), 1.0)
         matrix = np.vstack([scale * rows, jacobian, damping * np.eye(system.nv)])[:, columns]
         phi = self.size.rows[: system.nh] * system.constraint_residual(q, self.t)
         target = -np.concatenate([scale * phi, error, np.zeros(system.nv)])
-        lower, upper = np.full(system.nv, -_LONGEST), np.full(system.nv, _LONGEST)
+        lower, upper = np.full(system.nv, -KINEMATICS_LONGEST), np.full(system.nv, KINEMATICS_LONGEST)
         i, j = self.scalars.T
         down, up = (self.size.coordinates * (limit - q) for limit in (self.lower, self.upper))
-        lower[j] = np.maximum(lower[j], np.minimum(down[i], -1e-300))
-        upper[j] = np.minimum(upper[j], np.maximum(up[i], 1e-300))
+        lower[j] = np.maximum(lower[j], np.minimum(down[i], -LEAST_DIVISOR))
+        upper[j] = np.minimum(upper[j], np.maximum(up[i], LEAST_DIVISOR))
         lower, upper = lower[columns], upper[columns]
         # Householder's method with pivots keeps what light rows say, heavy ones on top (Cox and Higham 1998); an SVD
         # loses of it what the weights are apart.
-        found = lstsq(matrix, target, cond=1e-14, lapack_driver="gelsy")[0]
+        found = lstsq(matrix, target, cond=WEIGHTED_CUT, lapack_driver="gelsy")[0]
         if np.any(found < lower) or np.any(found > upper):
-            found = lsq_linear(matrix, target, bounds=(lower, upper), method="bvls", tol=1e-14).x
+            found = lsq_linear(matrix, target, bounds=(lower, upper), method="bvls", tol=LEAST_SQUARES_END).x
         step = np.zeros(system.nv)
         step[columns] = found
         return step
@@ -267,12 +287,12 @@ class Problem:
         gap = open_by(system, q, self.t)
         i, j = self.scalars.T
         down, up = (self.size.coordinates * np.abs(limit - q) for limit in (self.lower, self.upper))
-        tight = (self.free[j] > 0.0) & ((down[i] < 1e-9) | (up[i] < 1e-9))
+        tight = (self.free[j] > 0.0) & ((down[i] < AT_LIMIT) | (up[i] < AT_LIMIT))
         closures = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
         rows = np.vstack([closures, self.jacobian(q)]) * self.free
-        cut = CUT * max(dense.largest(rows), 1.0)
+        cut = RANK_CUT * max(dense.largest(rows), 1.0)
         turned = antiparallel(system, q, self.t)
-        met = float(np.abs(self.residual(q)).max(initial=0.0)) <= MET
+        met = float(np.abs(self.residual(q)).max(initial=0.0)) <= TARGET_MET
         status = Status.OK if met else Status.NOT_ACHIEVABLE
         return InverseKinematics(
             q=read_only(q),

@@ -10,13 +10,11 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.configurations.inverse_kinematics import coordinate_limits
 from sarrus.analysis.configurations.targets import scalar_coordinates
+from sarrus.analysis.configurations.tolerances import LIMIT_MET
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.system import System
-
-# Limits are met to this [rad, κ].
-_MET = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,11 +51,11 @@ class SearchLimits:
 
     def contain(self, q: Array) -> bool:
         """Return whether q is within the limits, up to rounding."""
-        return bool(np.all(self._over(q) <= _MET))
+        return bool(np.all(self._over(q) <= LIMIT_MET))
 
     def contain_each(self, q: Array) -> np.ndarray:
         """Return which of several configurations (n, nq) are within the limits, up to rounding."""
-        return np.asarray(self.slack(q) >= -_MET)
+        return np.asarray(self.slack(q) >= -LIMIT_MET)
 
     def slack(self, q: Array) -> Array:
         """Return the distance of configurations (n, nq) from the nearest limit [rad, κ], negative beyond a limit."""
@@ -67,7 +65,7 @@ class SearchLimits:
         """Raise `ArgumentError` if a start is outside of the limits, up to rounding."""
         over = self._over(q)
         k = int(np.argmax(over))
-        if over[k] > _MET:
+        if over[k] > LIMIT_MET:
             name = self.system.coordinate_names[k]
             raise ArgumentError(
                 f"{self.system.name}: {name!r} starts at {q[k]:.6g}, outside of its limits "

@@ -8,8 +8,19 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from sarrus.analysis.configurations.tolerances import (
+    CONTACT_PLACED,
+    CONTACT_STEPS,
+    CONTACTS_SOLVED,
+    LONGEST_STEP,
+    ON_VERGE,
+    SETTLED_STEP,
+    SHORTEST_REST_STEP,
+    SOFT_DIRECTION,
+)
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close, comparable, stays_closed
 from sarrus.dynamics.contacts.contact_state import (
     ContactState,
@@ -24,17 +35,11 @@ from sarrus.dynamics.model.control_metric import default_weights
 from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
-from sarrus.dynamics.optimize.force_balance import NOTHING
+from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
 from sarrus.dynamics.solve.support import carry
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, at_rank, ranked
-
-# Steps at most, the longest one and the shortest [rad, characteristic lengths], and the one at which all is at rest.
-_STEPS, _LONGEST, _SHORTEST, _SETTLED = 300, 0.3, 1e-9, 1e-13
-# Residual of a contact problem that does for a step.
-_NEAR = 1e-6
-# Stiffness that soft directions get, relative to the largest; friction this near to its limit may slip.
-_SOFT, _VERGE = 1e-6, 1e-6
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 
 @dataclass(frozen=True)
@@ -61,7 +66,7 @@ class Carried:
         values, vectors = np.linalg.eigh((stiffness + stiffness.T) / 2)
         for fall in (motions @ vectors)[:, values < -zero].T:
             opening = self.grazing @ fall
-            if (opening >= -_VERGE).all() or (opening <= _VERGE).all():
+            if (opening >= -ON_VERGE).all() or (opening <= ON_VERGE).all():
                 return False
         return None
 
@@ -101,16 +106,16 @@ class Resting:
 
     def holding(self, state: ContactState, load: CarriedLoad) -> Carried:
         """Return the velocities that contacts with these forces hold."""
-        least = NOTHING * float(np.abs(load.forces).max(initial=0.0))
+        least = FORCE_OF_NONE * float(np.abs(load.forces).max(initial=0.0))
         rough = any(one.static > 0.0 and one.name in load.carrying for one in self.touching)
-        slips = rough and not load.holds_with(1.0 - _VERGE)
+        slips = rough and not load.holds_with(1.0 - ON_VERGE)
         verge, held, grazing = slips, [], []
         for one, mode in zip(self.touching, state.modes):
             rows, force = state.rows[one.rows], load.forces[one.rows]
             if mode is Mode.OPEN:
                 continue
             if one.kind == "friction":
-                on_limit = mode is Mode.SLIDING or abs(force[0]) >= (1.0 - _VERGE) * one.limit
+                on_limit = mode is Mode.SLIDING or abs(force[0]) >= (1.0 - ON_VERGE) * one.limit
                 verge |= on_limit
                 held.append(rows[:0] if on_limit else rows)
             elif force[0] <= least:
@@ -151,13 +156,13 @@ class Resting:
             between = {k for pair in facing_pairs(self.touching, near) for k in pair}
             near = [k for k in near if k not in between]  # whichever flank pushes, there is next to no play
             gaps = found.gaps[near] / self.units[near]
-            if np.abs(gaps).max(initial=0.0) <= 1e-14:
+            if np.abs(gaps).max(initial=0.0) <= CONTACT_PLACED:
                 break
             size = self.system.characteristic
             rows = found.rows[[self.touching[k].rows.start for k in near]] / size.columns
             loops = size.even(self.system.constraint_jacobian(q, t=self.t))
             both = np.vstack([loops, rows / self.units[near][:, None]])
-            step = ranked(both, relative=CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
+            step = ranked(both, relative=RANK_CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
             q = close(self.system, self.system.move(q, step / size.columns), self.t)
         return q
 
@@ -170,13 +175,13 @@ class Resting:
         the velocity, so that gaps at its end are ≥ 0. G is the stiffness with all eigenvalues positive: steps are
         Newton steps near a stable equilibrium and short elsewhere.
         """
-        size, reach, forces, before = self.system.characteristic, _LONGEST, None, None
+        size, reach, forces, before = self.system.characteristic, LONGEST_STEP, None, None
         contacts = [
             (one.rows.stop - one.rows.start, one.static) for one in self.touching if np.isinf(one.limit)
         ]
         dry = [(1, one.limit) for one in self.touching if not np.isinf(one.limit)]
         heads = [one.rows.start for one in self.touching if np.isinf(one.limit)]
-        for count in range(_STEPS):
+        for count in range(CONTACT_STEPS):
             jacobian = self.system.constraint_jacobian(q, t=self.t)
             basis = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank).T
             found = touch_rows(self.system, q, self.still, self.t, self.bounds)
@@ -187,37 +192,41 @@ class Resting:
             values, vectors = np.linalg.eigh(
                 self.stiffness(q, u, load, forces, jacobian, basis, cut, found.rows)
             )
-            largest = max(float(np.abs(values).max(initial=0.0)), float(np.linalg.norm(push)), 1e-300)
-            root = 1.0 / np.sqrt(np.maximum(np.abs(values), _SOFT * largest) + left / reach)
+            largest = max(float(np.abs(values).max(initial=0.0)), float(np.linalg.norm(push)), LEAST_DIVISOR)
+            root = 1.0 / np.sqrt(np.maximum(np.abs(values), SOFT_DIRECTION * largest) + left / reach)
             H = rows @ vectors * root
             given = H @ (root * (vectors.T @ push))
             given[heads] += found.gaps[: len(heads)]
             answer = solve_contact_problem(H, given, contacts, dry, start=forces, throw=False)
             y = vectors @ (root * (root * (vectors.T @ push) + answer.change))
             length = float(np.linalg.norm(y))
-            near = answer.status is Status.NOT_CONVERGED and answer.residual <= _NEAR
+            near = answer.status is Status.NOT_CONVERGED and answer.residual <= CONTACTS_SOLVED
             if not (answer.status.ok or near) or not np.isfinite(length):
                 reach /= 4
-                if reach < _SHORTEST:
+                if reach < SHORTEST_REST_STEP:
                     return q, count
                 continue
-            step = basis @ y * min(1.0, reach / max(length, 1e-300))
+            step = basis @ y * min(1.0, reach / max(length, LEAST_DIVISOR))
             p = close(self.system, self.system.move(q, step), self.t)
             if not stays_closed(self.system, p, q, self.t):
                 reach = min(reach, length) / 4
-                if reach < _SHORTEST:
+                if reach < SHORTEST_REST_STEP:
                     return q, count
                 continue
             along = size.columns * step
             turns = (
                 before is not None and along @ before < 0.0 and 2.0 * length > float(np.linalg.norm(before))
             )
-            reach = reach / 4 if turns else min(2.0 * reach, _LONGEST)
+            reach = reach / 4 if turns else min(2.0 * reach, LONGEST_STEP)
             last = np.inf if before is None else float(np.linalg.norm(before))
             q, forces, before = p, answer.forces, along
-            if length <= _SETTLED or (length <= _SHORTEST and 2.0 * length > last) or reach < _SHORTEST:
+            if (
+                length <= SETTLED_STEP
+                or (length <= SHORTEST_REST_STEP and 2.0 * length > last)
+                or reach < SHORTEST_REST_STEP
+            ):
                 return q, count + 1
-        return q, _STEPS
+        return q, CONTACT_STEPS
 
     def stiffness(
         self,

@@ -8,11 +8,13 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from sarrus.analysis.configurations.tolerances import NO_ROTATION, SERIES_ANGLE
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array, three_numbers
 from sarrus.dynamics.system import System
 from sarrus.model.mechanism.pose import Pose
+from sarrus.model.mechanism.tolerances import ORTHONORMAL
 from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.link import links
 
@@ -123,7 +125,7 @@ def _place_and_turn(value: Any, label: str, name: str) -> tuple[Array | None, Ar
         array = np.array(real_array(value))
     except (TypeError, ValueError):
         array = np.empty(0)
-    if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=1e-6):
+    if array.shape == (3, 3) and np.allclose(array @ array.T, np.eye(3), atol=ORTHONORMAL):
         return None, array
     if array.shape == (3,) and not np.isinf(array).any() and not np.isnan(array).all():
         return array, None
@@ -142,7 +144,7 @@ def rotation_vector(rotation: Array) -> Array:
     """Return the rotation vector (3,) [rad] of a rotation matrix, up to half a turn."""
     w, *vector = Pose.of(rotation=rotation).quaternion
     sine = float(np.linalg.norm(vector))
-    scale = 2.0 if sine < 1e-12 else 2.0 * np.arctan2(sine, w) / sine
+    scale = 2.0 if sine < NO_ROTATION else 2.0 * np.arctan2(sine, w) / sine
     return scale * np.array(vector)
 
 
@@ -150,7 +152,7 @@ def inverse_left_jacobian(e: Array) -> Array:
     """Return J⁻¹ (3, 3) with ė = J⁻¹ ω for the rotation vector e = log R and Ṙ = ω × R."""
     angle = float(np.linalg.norm(e))
     k = _cross(e)
-    if angle < 1e-4:
+    if angle < SERIES_ANGLE:
         return np.eye(3) - k / 2 + k @ k / 12
     factor = (1.0 - angle / (2.0 * np.tan(angle / 2.0))) / angle**2
     return np.eye(3) - k / 2 + factor * k @ k

@@ -15,8 +15,9 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.contacts.contact_state import all_open, between_stops, takes_part, without_dry_friction
-from sarrus.dynamics.coordinates.choices import PARTITION, WORST, Coordinates
+from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates
 from sarrus.dynamics.coordinates.relation import Relation
+from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
 from sarrus.dynamics.model.derivatives import Derivatives, native_derivatives
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.quaternions import normalize
@@ -193,7 +194,7 @@ def general_models(
     table.work = room
     done = c_function.general_models(table, pivots, 0)
     work.has_controls = True  # the loop left its controls in the system's own x
-    failed, poor = -1 - done, ~(pivots >= 1.0 / WORST)
+    failed, poor = -1 - done, ~(pivots >= 1.0 / WORST_COORDINATES)
     if done >= 0 and poor.any():
         failed = int(poor.argmax())
     if failed < 0:

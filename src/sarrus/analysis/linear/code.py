@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.analysis.linear.linear_system import LinearSystem
-from sarrus.analysis.linear.partition import CLEAR, OWN_CLEAR, Partition, partition
+from sarrus.analysis.linear.partition import Partition, partition
 from sarrus.analysis.linear.pieces import Pieces, pieces_of
+from sarrus.analysis.linear.tolerances import CLEAR_PIVOT, OWN_CLEAR_PIVOT, OWN_VELOCITY, ROW_PART, VANISHING
 from sarrus.analysis.linear.traced import own_model, whole_model
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
@@ -25,10 +26,6 @@ from sarrus.kernels.platform.c_function import bridge, own_models, whole_models
 from sarrus.kernels.platform.python_call import bound
 from sarrus.symbolic.equations.sparse import rows_of
 
-# Pivots below this fraction of what their rows are at ordinary configurations, columns divided by √M_jj, are not
-# believed. A row counts as at least a part of the largest one of its closure: rounding may keep it from being zero.
-VANISHING = 1e-3
-_PART = 1e-6
 # Instructions beyond which code is not made: half a minute of compiling.
 LONGEST = 400_000
 _OWN, _WHOLE = "linear model of", "linear models by"
@@ -64,10 +61,10 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     if independent and own not in compiled.compiled:
         dependent = [i for i in range(system.nv) if i not in independent]
         chosen = replace(partition(jacobian, mass, rows, dependent), independent=independent)
-        if chosen.least > OWN_CLEAR:
+        if chosen.least > OWN_CLEAR_PIVOT:
             return compiled.named(own, lambda: own_model(system, pieces, sized(chosen)))
     best = partition(jacobian, mass, rows)
-    clear = CLEAR if best.least > CLEAR else OWN_CLEAR
+    clear = CLEAR_PIVOT if best.least > CLEAR_PIVOT else OWN_CLEAR_PIVOT
     name = " ".join(map(str, (_WHOLE, *best.independent, "clear by", clear, by)))
     return compiled.named(name, lambda: whole_model(system, pieces, sized(best), clear))
 
@@ -130,7 +127,7 @@ def _sizes(system: System, evaluate: Callable[[Array], tuple[Array, Array]]) -> 
     largest = np.median(np.nan_to_num(found, posinf=0.0), axis=0)
     closures = np.array(system.compiled.units.closures)
     beside = np.array([largest[closures == one].max() for one in closures])
-    largest = np.where(largest > _PART * beside, largest, _PART * beside)
+    largest = np.where(largest > ROW_PART * beside, largest, ROW_PART * beside)
     return np.asarray(2.0 ** np.round(np.log2(np.where(largest > 0.0, largest, 1.0))))
 
 
@@ -177,6 +174,8 @@ class StraightLine:
 def _own_velocities(model: LinearSystem) -> tuple[int, ...]:
     """Return the independent velocities if each is the rate of one coordinate y; else ()."""
     rows = model.coordinate_rows
-    if ((rows != 0.0).sum(axis=1) == 1).all() and np.abs(rows.sum(axis=1) - 1.0).max(initial=0.0) < 1e-12:
+    if ((rows != 0.0).sum(axis=1) == 1).all() and np.abs(rows.sum(axis=1) - 1.0).max(
+        initial=0.0
+    ) < OWN_VELOCITY:
         return model.coordinate_indices
     return ()

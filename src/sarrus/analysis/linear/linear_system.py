@@ -15,6 +15,7 @@ from scipy.signal import StateSpace
 
 from sarrus.analysis.linear.neutral import Staircase, stable, staircase
 from sarrus.analysis.linear.outputs import output_units
+from sarrus.analysis.linear.tolerances import NEUTRAL_ENTRY
 from sarrus.analysis.linear.vibration_mode import VibrationMode, swing
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SarrusError
@@ -155,7 +156,7 @@ class LinearSystem:
         stairs, nv = self._staircase, self.system.nv
         ways = product(self.tangent[:nv], stairs.scale[:, None] * stairs.basis[:, : stairs.neutral])
         sizes = np.abs(ways).max(axis=1, initial=0.0) * self.system.characteristic.columns
-        return tuple(name for name, size in zip(self.system.velocity_names, sizes) if size > 1e-9)
+        return tuple(name for name, size in zip(self.system.velocity_names, sizes) if size > NEUTRAL_ENTRY)
 
     @property
     def natural_frequencies(self) -> Array:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.configurations.equilibrium_search import loads_at_rest
 from sarrus.analysis.linear.linear_system import LinearSystem
 from sarrus.analysis.linear.linearize_at import extended, linearize_at, with_dry_friction
+from sarrus.analysis.linear.tolerances import ACTIVATION_MOVING, LINEARIZED_AT_REST
 from sarrus.base.arguments import described
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
@@ -19,9 +20,6 @@ from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates
 from sarrus.dynamics.coordinates.relation import Relation
 from sarrus.dynamics.model.activations import activations_of
 from sarrus.dynamics.system import System
-
-# Force left along the motions, relative to the forces at work, below which a configuration is at rest.
-_REST = 1e-7
 
 
 @described()
@@ -62,7 +60,7 @@ def linearize(
     )
     a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau, contacts=False).a)
     x = system.pack(model.q, None, model.u, t)
-    name = activations_of(system, x).moving(model.q[system.equations.activation_places], 1e-9)
+    name = activations_of(system, x).moving(model.q[system.equations.activation_places], ACTIVATION_MOVING)
     if name is not None:
         raise ArgumentError(
             f"{system.name}: {name!r} moves under these inputs, so q is no equilibrium. Find one with "
@@ -70,7 +68,7 @@ def linearize(
             element=name,
         )
     left, size = _force_left(system, model, tau)
-    if left > _REST * size:
+    if left > LINEARIZED_AT_REST * size:
         worst = int(np.abs(a).argmax())
         raise ArgumentError(
             f"{system.name}: q is no equilibrium: {system.velocity_names[worst]!r} accelerates by {a[worst]:.3g}, "

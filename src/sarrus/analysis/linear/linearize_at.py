@@ -13,6 +13,7 @@ from sarrus.analysis.linear.in_relation import in_relation
 from sarrus.analysis.linear.linear_system import LinearSystem
 from sarrus.analysis.linear.outputs import output_matrix, rate_name
 from sarrus.analysis.linear.reduction import Chart, Reduced, reduce
+from sarrus.analysis.linear.tolerances import CANCELLED, NO_COORDINATE_RATE, ROWS_CONTRADICT
 from sarrus.analysis.mobility.mobility import mobility
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -25,24 +26,19 @@ from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.coordinates.choices import (
     AUTOMATIC,
     PARTITION,
-    WORST,
     Coordinates,
     IndependentVelocities,
     choose,
     rows_of_rates,
 )
 from sarrus.dynamics.coordinates.relation import Relation, extend, trace_relation
+from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
 from sarrus.dynamics.model.activations import activations_of
 from sarrus.dynamics.model.derivatives import Derivatives, derivatives
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-
-# Redundant rows become independent along the motions by more than this, relatively: these do not form a surface.
-_CONTRADICTION = 1e-4
-# What a change that cancels may be, relative to one that does not and to the rows: rounding, printed digits.
-_CANCELLED = 1e-3
 
 
 @described()
@@ -122,11 +118,11 @@ def _linearize(
         _refuse(system, solved, q, t)
     d = derivatives(system, x, solved.a, solved.multipliers)
     chart, chosen, velocities = _chart(system, coordinates, d.jacobian, d.rate_v, solved.rank)
-    if max(chosen.condition, velocities.condition) > WORST:
+    if max(chosen.condition, velocities.condition) > WORST_COORDINATES:
         _refuse(system, solved, q, t)
     reduced = reduce(d if data_of(system).exact else d.times_rows(system.characteristic.rows), chart, v)
     # what dependent rows gain along motions by digits alone tells nothing: the rank is that of forward dynamics
-    if data_of(system).exact and _contradiction(system, x, solved, d, reduced) > _CONTRADICTION:
+    if data_of(system).exact and _contradiction(system, x, solved, d, reduced) > ROWS_CONTRADICT:
         _refuse(system, solved, q, t)
     n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
     rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
@@ -227,7 +223,7 @@ def _chart(
     in_q = chosen.rows
     if rate is not None:
         in_q = rows_of_rates(system, chosen.rows, rate)
-        in_q[np.abs(in_q) < 1e-15] = 0.0
+        in_q[np.abs(in_q) < NO_COORDINATE_RATE] = 0.0
     return Chart(chosen.rows, in_q, own, holonomic_rank, rank, nh), chosen, velocities
 
 
@@ -249,7 +245,7 @@ def _contradiction(
     count = reduced.tangent.shape[1] - (system.nv - solved.rank)
     ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
     rows = np.linalg.norm(d.jacobian) * np.linalg.norm(combination)
-    largest = max(np.linalg.norm(change), _CANCELLED * (np.linalg.norm(typical) + rows))
+    largest = max(np.linalg.norm(change), CANCELLED * (np.linalg.norm(typical) + rows))
     size = float(largest * np.linalg.norm(ways) * np.linalg.norm(motions))
     return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
 

@@ -19,19 +19,20 @@ from typing import Protocol
 import numpy as np
 from scipy.linalg import eig, matrix_balance
 
+from sarrus.analysis.linear.tolerances import (
+    BESIDE_STATE,
+    EIGENVALUE_ERROR,
+    EIGENVALUE_WORST,
+    ZERO_BESIDE,
+    ZERO_SINGULAR_VALUE,
+)
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
-
-# Singular values of A, in characteristic units, below this part of the largest one are zero.
-_ZERO = 1e-11
-# Errors of eigenvalues, relative to the size of A: of one that is well conditioned, and of any.
-_ERROR, _WORST_ERROR = 1e-12, 1e-6
-# How far beside the state families are looked for, and what is zero there: their error is the square of it.
-_BESIDE, _ZERO_BESIDE = 1e-4, 1e-6
 
 
 class LinearModel(Protocol):
@@ -101,7 +102,7 @@ class Staircase:
         values, left, right = eig(balanced, left=True, right=True)
         size = dense.largest(np.asarray(balanced))
         cosines = np.abs((left.conj() * right).sum(axis=0))
-        error = size * np.minimum(_ERROR / np.maximum(cosines, 1e-300), _WORST_ERROR)
+        error = size * np.minimum(EIGENVALUE_ERROR / np.maximum(cosines, LEAST_DIVISOR), EIGENVALUE_WORST)
         if np.any(values.real > error):
             return False
         return None if np.any(values.real >= -error) else True
@@ -126,7 +127,7 @@ def characteristic_scale(model: LinearModel) -> Array:
     return scale
 
 
-def staircase(model: LinearModel, zero: float = _ZERO) -> Staircase:
+def staircase(model: LinearModel, zero: float = ZERO_SINGULAR_VALUE) -> Staircase:
     """Return the staircase of a model."""
     scale = characteristic_scale(model)
     matrix = model.A * scale / scale[:, None]
@@ -162,7 +163,7 @@ def _remain(model: LinearModel, stairs: Staircase) -> bool:
     """Return whether as many eigenvalues are zero at a state nearby, along the neutral directions."""
     system, nv = model.system, model.system.nv
     weights = np.random.default_rng(3).uniform(0.5, 1.5, stairs.neutral)
-    step = stairs.scale * (stairs.basis[:, : stairs.neutral] @ (_BESIDE * weights))
+    step = stairs.scale * (stairs.basis[:, : stairs.neutral] @ (BESIDE_STATE * weights))
     change = model.tangent @ step
     q = close(system, system.move(model.q, change[:nv]), model.t)
     if q is None:
@@ -172,4 +173,4 @@ def _remain(model: LinearModel, stairs: Staircase) -> bool:
         beside = model.at(q, v)
     except SarrusError:
         return False
-    return staircase(beside, _ZERO_BESIDE).neutral >= stairs.neutral
+    return staircase(beside, ZERO_BESIDE).neutral >= stairs.neutral

@@ -8,14 +8,9 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from sarrus.analysis.linear.tolerances import COMPETING, PRESENT_ENTRY
 from sarrus.base.arrays import Array
 from sarrus.symbolic.equations.sparse import Column
-
-# A pivot is believed while it is more than this fraction of its row of A, each column divided by √M_jj, which makes
-# metres and radians comparable. In coordinates of the partition itself the model grows as its error does.
-CLEAR, OWN_CLEAR = 0.1, 0.05
-# Pivots of more than this fraction of the largest entry of their row compete for the least fill-in.
-_COMPETING = 0.5
 
 
 @dataclass(frozen=True)
@@ -47,9 +42,9 @@ def partition(
     least = 1.0
     while left:
         size = np.abs(a[np.ix_(left, free)])
-        present = size > 1e-12
+        present = size > PRESENT_ENTRY
         cost = np.outer(present.sum(axis=1) - 1, present.sum(axis=0) - 1) - 0.5 * size
-        cost[size < _COMPETING * size.max(axis=1)[:, None]] = np.inf
+        cost[size < COMPETING * size.max(axis=1)[:, None]] = np.inf
         i, j = (int(k) for k in np.unravel_index(int(np.argmin(cost)), cost.shape))
         least = min(least, float(size[i, j]))
         row, column = left.pop(i), free.pop(j)

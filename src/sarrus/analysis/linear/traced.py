@@ -10,8 +10,9 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from sarrus.analysis.linear.partition import CLEAR, OWN_CLEAR, Factored, Partition, by_columns
+from sarrus.analysis.linear.partition import Factored, Partition, by_columns
 from sarrus.analysis.linear.pieces import Pieces
+from sarrus.analysis.linear.tolerances import CLEAR_PIVOT, OWN_CLEAR_PIVOT
 from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.system import System
 from sarrus.symbolic.equations.sparse import Column, factor_symmetric, least, rows_of
@@ -101,7 +102,7 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
     Kᵀ ∂F − Uᵀ ∂G − Yᵀ ∂ψ with A_dᵀ U = (M K)_d, and Y likewise, is independent of changes of dependent accelerations
     and velocities.
     """
-    e = Elimination(system, pieces, chosen, OWN_CLEAR)
+    e = Elimination(system, pieces, chosen, OWN_CLEAR_PIVOT)
     d, f, rows, dof = e.dependent, e.independent, e.rows, len(e.independent)
     u = e.factored.solve(e.momentum[d, :], transposed=True)
     by_v = e.reduced(e.slopes.force_v) - u.T @ e.slopes.bias_v[rows, :]
@@ -117,7 +118,9 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
     return {"model": ca.vertcat(top, ca.horzcat(bottom, e.a[f]))}
 
 
-def whole_model(system: System, pieces: Pieces, chosen: Partition, clear: float = CLEAR) -> dict[str, ca.SX]:
+def whole_model(
+    system: System, pieces: Pieces, chosen: Partition, clear: float = CLEAR_PIVOT
+) -> dict[str, ca.SX]:
     """Return the parts of a model in any other coordinates, one matrix with a row for each entry of q.
 
     Columns, with (y, ẏ) of the partition: ∂q/∂y (dof), ∂q/∂t, ∂q̇/∂y (dof), ∂q̇/∂t, ∂q̈/∂(y, ẏ, u, t), q̇ and q̈.

@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus.analysis.linear.tolerances import NO_DAMPING, NO_OSCILLATION
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.closing.closed_state import OPEN
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.closing.manifold import close, difference
+from sarrus.dynamics.closing.tolerances import OPEN
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 
@@ -29,10 +30,10 @@ class VibrationMode:
         s = self.eigenvalue
         if abs(s) == 0.0:
             return "s = 0: drifts"
-        if abs(s.imag) <= 1e-9 * abs(s):
+        if abs(s.imag) <= NO_OSCILLATION * abs(s):
             return f"s = {s.real:.3g}/s: " + ("grows" if s.real > 0.0 else "decays") + ", drawn as a swing"
         frequency, damping = abs(s) / (2 * np.pi), -s.real / abs(s)
-        return f"{frequency:.3g} Hz" + (f", damping ratio {damping:.2g}" if abs(damping) > 1e-9 else "")
+        return f"{frequency:.3g} Hz" + (f", damping ratio {damping:.2g}" if abs(damping) > NO_DAMPING else "")
 
 
 def swing(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.configurations.curve import Curve, follow_curve
 from sarrus.analysis.linkages.double_points import Cusp, DoublePoint, cusps_of, double_points_of
+from sarrus.analysis.linkages.tolerances import PLANAR_PATH, SIGN_ENTRY
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
@@ -22,8 +23,6 @@ from sarrus.dynamics.system import System
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# A path within this share of its extent of a plane is planar.
-_FLAT = 1e-9
 # Places and weights of Gauss's rule with four points on [0, 1].
 _PLACES, _WEIGHTS = (x / 2 for x in np.polynomial.legendre.leggauss(4))
 
@@ -149,9 +148,9 @@ def _normal(points: Array) -> Array | None:
     line.
     """
     _, extents, axes = np.linalg.svd(points - points.mean(axis=0), full_matrices=False)
-    if len(extents) < 3 or extents[2] > _FLAT * extents[0] or extents[1] <= _FLAT * extents[0]:
+    if len(extents) < 3 or extents[2] > PLANAR_PATH * extents[0] or extents[1] <= PLANAR_PATH * extents[0]:
         return None
-    first = axes[2][np.flatnonzero(np.abs(axes[2]) > 1e-7)[0]]
+    first = axes[2][np.flatnonzero(np.abs(axes[2]) > SIGN_ENTRY)[0]]
     return read_only(axes[2] * np.sign(first))
 
 

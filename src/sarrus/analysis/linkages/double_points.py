@@ -9,18 +9,21 @@ from scipy.optimize import brentq
 
 from sarrus.analysis.configurations.curve import Curve
 from sarrus.analysis.configurations.curve_trace import Trace
+from sarrus.analysis.configurations.tolerances import BRACKET_END
+from sarrus.analysis.linkages.tolerances import (
+    APART,
+    CROSSING_ANGLE,
+    CUSP_END,
+    CUSP_OPEN,
+    DOUBLE_POINT_MET,
+    DOUBLE_POINT_STEPS,
+    PARALLEL_BRANCHES,
+    PATH_RESTS,
+    STANDS_STILL,
+)
 from sarrus.base.arrays import Array, read_only
-from sarrus.dynamics.closing.manifold import STEP
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.model.mechanism.pose import perpendicular_to
-
-# Newton's method: iterations, and the miss relative to the extent of the path that counts as met.
-_ITERATIONS, _MET = 20, 1e-12
-# Configurations of a double point are farther apart than this, in radians or κ.
-_APART = 1e-3
-# Branches of a path that cross at a smaller angle [rad] lie on each other, as where an arc is traced to and fro.
-_CROSSES = 1e-6
-# A point that moves by less than this share of its fastest rate stands still.
-_STILL = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,21 +80,21 @@ def double_points_of(
     for i, j in _crossings(plane, curve.closed):
         lengths = np.array([0.5 * path.step(i), 0.5 * path.step(j)])
         reach = 2.0 * np.abs(lengths)
-        for _ in range(_ITERATIONS):
+        for _ in range(DOUBLE_POINT_STEPS):
             (p, a, da), (q, b, db) = path.at(i, lengths[0]), path.at(j, lengths[1])
             miss = across @ (b - a)
-            if np.linalg.norm(miss) <= _MET * extent:
+            if np.linalg.norm(miss) <= DOUBLE_POINT_MET * extent:
                 break
             matrix = across @ np.column_stack([da, -db])
-            if abs(np.linalg.det(matrix)) <= 1e-12 * np.linalg.norm(da) * np.linalg.norm(db):
+            if abs(np.linalg.det(matrix)) <= PARALLEL_BRANCHES * np.linalg.norm(da) * np.linalg.norm(db):
                 break
             lengths = np.clip(lengths + np.linalg.solve(matrix, miss), -0.2 * reach, 1.2 * reach)
         apart = np.linalg.norm(trace.scale * trace.chord(p, q, whole=False))
         turn = abs(np.linalg.det(across @ np.column_stack([da, db])))
-        if turn <= _CROSSES * np.linalg.norm(da) * np.linalg.norm(db):
+        if turn <= CROSSING_ANGLE * np.linalg.norm(da) * np.linalg.norm(db):
             continue
         known = any(_same(trace, p, q, one) for one in found)
-        if np.linalg.norm(miss) <= _MET * extent and apart > _APART and not known:
+        if np.linalg.norm(miss) <= DOUBLE_POINT_MET * extent and apart > APART and not known:
             found.append(DoublePoint(read_only(a.copy()), read_only(p.copy()), read_only(q.copy())))
     return tuple(found)
 
@@ -103,7 +106,7 @@ def _same(trace: Trace, p: Array, q: Array, known: DoublePoint) -> bool:
         max(
             np.linalg.norm(scale * chord(a, b, whole=False)), np.linalg.norm(scale * chord(c, d, whole=False))
         )
-        < _APART
+        < APART
         for a, b, c, d in ways
     )
 
@@ -120,7 +123,9 @@ def _crossings(plane: Array, closed: bool) -> list[tuple[int, int]]:
         others = np.arange(i + 2, last)
         offset = start[others] - start[i]
         area = way[i, 0] * way[others, 1] - way[i, 1] * way[others, 0]
-        level = np.abs(area) <= 1e-12 * np.linalg.norm(way[i]) * np.linalg.norm(way[others], axis=1)
+        level = np.abs(area) <= PARALLEL_BRANCHES * np.linalg.norm(way[i]) * np.linalg.norm(
+            way[others], axis=1
+        )
         safe = np.where(level, 1.0, area)
         s = (offset[:, 0] * way[others, 1] - offset[:, 1] * way[others, 0]) / safe
         r = (offset[:, 0] * way[i, 1] - offset[:, 1] * way[i, 0]) / safe
@@ -133,10 +138,10 @@ def cusps_of(curve: Curve, body: str, place: Array, rates: Array) -> tuple[Cusp,
     """Return the points at which the path stops and reverses on another branch; ends of arcs are not cusps."""
     speeds = np.linalg.norm(rates, axis=1)
     size = float(speeds.max(initial=0.0))
-    if size <= 1e-12 * curve.system.characteristic.length:
+    if size <= PATH_RESTS * curve.system.characteristic.length:
         return ()
     path = _Path(curve, body, place)
-    still = speeds <= _STILL * size
+    still = speeds <= STANDS_STILL * size
     places = [(int(k), 0.0) for k in np.flatnonzero(still[:-1] if curve.closed else still)]
     for k in map(int, np.flatnonzero((rates[:-1] * rates[1:]).sum(axis=1) < 0.0)):
         if still[k] or still[k + 1]:
@@ -148,24 +153,29 @@ def cusps_of(curve: Curve, body: str, place: Array, rates: Array) -> tuple[Cusp,
 
         reach = path.step(k)
         if along(0.0) * along(reach) < 0.0:
-            places.append((k, float(brentq(along, 0.0, reach, xtol=1e-15 * abs(reach)))))
+            places.append((k, float(brentq(along, 0.0, reach, xtol=BRACKET_END * abs(reach)))))
     found = []
     for k, length in places:
         q, point, rate = path.at(int(k), length)
-        if np.linalg.norm(rate) <= _STILL * size and _opens(path, int(k), length):
+        if np.linalg.norm(rate) <= STANDS_STILL * size and _opens(path, int(k), length):
             found.append(Cusp(read_only(point.copy()), read_only(q.copy())))
     return tuple(found)
 
 
 def _opens(path: _Path, k: int, length: float) -> bool:
     """Return whether the path returns beside its incoming branch (a cusp), not on it (the end of an arc)."""
-    tip, there = path.at(k, length)[1], path.at(k, length + STEP)[1]
+    tip, there = path.at(k, length)[1], path.at(k, length + WALK_STEP)[1]
     ray = there - tip
-    ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * STEP)]
+    ends = [float((path.at(k, length - x)[1] - there) @ ray) for x in (0.0, 2.0 * WALK_STEP)]
     if ends[0] * ends[1] >= 0.0:
         return False
     x = float(
-        brentq(lambda x: float((path.at(k, length - x)[1] - there) @ ray), 0.0, 2.0 * STEP, xtol=1e-12 * STEP)
+        brentq(
+            lambda x: float((path.at(k, length - x)[1] - there) @ ray),
+            0.0,
+            2.0 * WALK_STEP,
+            xtol=CUSP_END * WALK_STEP,
+        )
     )
     gap = np.linalg.norm(path.at(k, length - x)[1] - there)
-    return bool(gap > 1e-6 * np.linalg.norm(ray))
+    return bool(gap > CUSP_OPEN * np.linalg.norm(ray))

@@ -10,26 +10,20 @@ import numpy as np
 from sarrus.analysis.configurations.many_configurations import ManyConfigurations
 from sarrus.analysis.configurations.search_limits import SearchLimits
 from sarrus.analysis.linkages.map_plane import MapPlane
-from sarrus.analysis.linkages.node_newton import (
+from sarrus.analysis.linkages.node_newton import NodeNewton, decomposed, direct_steps, parts_of, solved
+from sarrus.analysis.linkages.tolerances import (
+    BEYOND_FOLDS,
     FARTHEST,
-    NodeNewton,
-    decomposed,
-    direct_steps,
-    parts_of,
-    solved,
+    INSIDE_SHEET,
+    SAME_NODE,
+    STEP_OFF,
+    STEP_OFF_REST,
 )
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.manifold import difference, turning
 
 # What a node is.
 REACHED, NOT_REACHED, BEYOND_LIMITS = 0, 1, 2
-# A step to the next node comes to where it was predicted by this part of it.
-_OFF = 0.5
-# Configurations closer than this are the same [rad, κ].
-_SAME = 1e-5
-# How far from a node what is beyond a fold is looked for, and what is beyond a point where sheets meet, by which links
-# turn half round: inside of a sheet, where T is smaller than this part of what is usual.
-FOLDS, POINTS, _LOW = (0.1, 0.2, 0.4, 0.8), (0.8, 1.6, 2.4, 3.2, 4.0, 4.8), 0.3
 _WAYS = np.array([(1, 0), (-1, 0), (0, 1), (0, -1)])
 
 
@@ -135,7 +129,9 @@ class MapFlood:
         off = np.linalg.norm(moved - steps[which], axis=1)
         turned = np.linalg.det(np.swapaxes(here.left[which], 1, 2) @ matrices[which])
         turned = turned * np.linalg.det(here.right[which])
-        which = which[((length < FARTHEST) | at_once) & (off <= _OFF * length + 1e-9) & (turned > 0.0)]
+        which = which[
+            ((length < FARTHEST) | at_once) & (off <= STEP_OFF * length + STEP_OFF_REST) & (turned > 0.0)
+        ]
         return self.front(cells[which], q[which], matrices[which]), which
 
     def _chord(self, start: Array, end: Array) -> Array:
@@ -188,7 +184,7 @@ class MapFlood:
         beside, inside = self._neighbours(whole.cells)
         i, j = np.moveaxis(beside, 2, 0)
         ends = (inside & (sheet.status[i, j] != REACHED)).any(axis=1)
-        low = whole.sizes[:, -1] < _LOW * np.median(whole.sizes[:, -1])
+        low = whole.sizes[:, -1] < INSIDE_SHEET * np.median(whole.sizes[:, -1])
         return sheet, whole.take(np.flatnonzero(ends)), whole.take(np.flatnonzero(low & ~ends))
 
     def _neighbours(self, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -242,7 +238,7 @@ class MapFlood:
             sheet.note(reached.take(np.flatnonzero(which)), slack[which], what)
         return reached.take(np.flatnonzero(good))
 
-    def across(self, border: Front, ways: Sequence[float] = FOLDS) -> list[Front]:
+    def across(self, border: Front, ways: Sequence[float] = BEYOND_FOLDS) -> list[Front]:
         """Return nodes of other sheets, found across folds from nodes of one sheet, the most distant first.
 
         The search goes along the motion that the two coordinates do not determine at the fold.
@@ -267,7 +263,7 @@ class MapFlood:
         order = np.lexsort((nodes.cells[:, 1], nodes.cells[:, 0], -share))
         return [nodes.take(order[[k]]) for k in range(len(order))]
 
-    def has(self, sheet: Sheet, cell: tuple[int, int], q: Array, within: float = _SAME) -> bool:
+    def has(self, sheet: Sheet, cell: tuple[int, int], q: Array, within: float = SAME_NODE) -> bool:
         """Return whether a sheet has this configuration at a node, modulo full turns."""
         if sheet.status[cell] != REACHED:
             return False

@@ -11,11 +11,13 @@ from sarrus.analysis.configurations.many_configurations import ManyConfiguration
 from sarrus.analysis.configurations.search_limits import SearchLimits
 from sarrus.analysis.configurations.targets import scalar_coordinates
 from sarrus.analysis.linkages.reach import PointPlaces, grid_axes
+from sarrus.analysis.linkages.tolerances import WHOLE_TURN
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import three_numbers
 from sarrus.dynamics.closing.manifold import turning
 from sarrus.dynamics.model.units import coordinate_units
+from sarrus.model.mechanism.tolerances import PARALLEL
 
 Over = tuple[str, str] | tuple[str, ArrayLike]
 Region = Sequence[tuple[float, float]]
@@ -118,7 +120,7 @@ class MapPlane:
 
     def lay(self, bounds: Sequence[tuple[float, float]], resolution: int) -> None:
         """Set the nodes for a region."""
-        self.wraps = self.turning & [high - low > 2 * np.pi - 1e-9 for low, high in bounds]
+        self.wraps = self.turning & [high - low > 2 * np.pi - WHOLE_TURN for low, high in bounds]
         sizes = np.array([high - low for low, high in bounds])
         count = [resolution, resolution]
         if self.body is not None:  # nodes as far from each other both ways
@@ -173,5 +175,5 @@ class MapPlane:
 
 def _axis_name(axis: Array, k: int) -> str:
     """Return "x", "y" or "z" for a world axis, else a number."""
-    level = np.flatnonzero(axis > 1.0 - 1e-9)
+    level = np.flatnonzero(axis > 1.0 - PARALLEL)
     return "xyz"[level[0]] if len(level) else f"direction {k + 1}"

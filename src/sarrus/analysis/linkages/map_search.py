@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.analysis.linkages.map_flood import POINTS, REACHED, Front, MapFlood, Sheet
+from sarrus.analysis.linkages.map_flood import REACHED, Front, MapFlood, Sheet
 from sarrus.analysis.linkages.map_plane import Region
+from sarrus.analysis.linkages.tolerances import (
+    BEYOND_POINTS,
+    COARSE_NODES,
+    LEAST_SIDE,
+    LIKE_MODE,
+    OFTEN_WIDENED,
+    SETTLED_SIDE,
+    WALK_EVERY,
+    WIDENINGS,
+)
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-
-# Nodes along each coordinate of a grid that looks how far these go, how often it is widened, and the least side of it
-# as a part of the other one. It is laid again over what it reached where it was widened more often than this: by so
-# much it may be too large, where travels are longer than bodies.
-_COARSE, _WIDENED, _LEAST, _OFTEN, _SETTLED = 32, 24, 1e-3, 6, 0.85
-# Walks over the motions that look for modes and how far the coordinates go, how many of their configurations are looked
-# at, and how near to one that is known another one is no new mode [rad, κ].
-RAYS, _EVERY, _LIKE = 2, 4, 0.5
 
 
 class MapSearch:
@@ -35,14 +37,14 @@ class MapSearch:
         if region is not None:
             return plane.checked(region)
         low, high = seen.min(axis=0), seen.max(axis=0)
-        size = np.maximum(high - low, _LEAST * (high - low).max())
+        size = np.maximum(high - low, LEAST_SIDE * (high - low).max())
         low, high = low - size / 2, high + size / 2
         for k, pair in enumerate(known):
             if pair is not None:
                 low[k], high[k] = pair
         unknown = np.array([pair is None for pair in known])
-        for count in range(_WIDENED if unknown.any() else 0):
-            plane.lay(list(zip(low.tolist(), high.tolist())), _COARSE)
+        for count in range(WIDENINGS if unknown.any() else 0):
+            plane.lay(list(zip(low.tolist(), high.tolist())), COARSE_NODES)
             reached = np.array([sheet.status == REACHED for sheet in self.sheets()]).any(axis=0)
             cells = np.argwhere(reached)
             first, last = cells.min(axis=0), cells.max(axis=0)
@@ -52,7 +54,7 @@ class MapSearch:
             inner = low + (first - 1) * plane.cell, low + (last + 1) * plane.cell
             low = np.where(below, low - size / 2, np.where(unknown, inner[0], low))
             high = np.where(above, high + size / 2, np.where(unknown, inner[1], high))
-            settled = count < _OFTEN or (high - low >= _SETTLED * before).all()
+            settled = count < OFTEN_WIDENED or (high - low >= SETTLED_SIDE * before).all()
             if settled and not (below | above).any():
                 break
         return list(zip(low.tolist(), high.tolist()))
@@ -68,11 +70,11 @@ class MapSearch:
                 "start is outside of the region, or the two coordinates do not determine the configuration there",
                 element="region",
             )
-        for q in self.walked[::_EVERY]:
+        for q in self.walked[::WALK_EVERY]:
             cell = self.plane.nearest(q)
             if len(found) == self.modes:
                 break
-            if cell is None or any(self.flood.has(sheet, cell, q, _LIKE) for sheet, _ in found):
+            if cell is None or any(self.flood.has(sheet, cell, q, LIKE_MODE) for sheet, _ in found):
                 continue
             node = self.flood.begin(q)
             if node is not None:
@@ -93,7 +95,7 @@ class MapSearch:
             found[:] = [(other, first) for other, first in found if not flood.has(sheet, *_place(first))]
             found.append((sheet, seed))
             if len(found) < self.modes:
-                seeds += flood.across(border) + flood.across(points, POINTS)
+                seeds += flood.across(border) + flood.across(points, BEYOND_POINTS)
 
 
 def _place(node: Front) -> tuple[tuple[int, int], Array]:

@@ -9,12 +9,13 @@ import numpy as np
 
 from sarrus.analysis.configurations.search_limits import SearchLimits
 from sarrus.base.arrays import Array
-from sarrus.dynamics.closing.manifold import STEP, holonomic_jacobian, rank_cut, walk
+from sarrus.dynamics.closing.manifold import holonomic_jacobian, rank_cut, walk
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
 
 # Steps of a walk at most, their length [rad, κ], and how often it is halved at limits.
-_WALK, _STEP, _HALVED = 80, 2 * STEP, 16
+_WALK, _STEP, _HALVED = 80, 2 * WALK_STEP, 16
 
 
 def motions(system: System, q: Array, *, hold: Array, t: float, cut: float) -> Array:

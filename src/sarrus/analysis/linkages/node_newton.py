@@ -10,19 +10,20 @@ from typing import Protocol
 import numpy as np
 
 from sarrus.analysis.configurations.many_configurations import ManyConfigurations
+from sarrus.analysis.linkages.tolerances import (
+    FARTHEST,
+    NODE_AS_OPEN,
+    NODE_FALLS,
+    NODE_MET,
+    NODE_RIDGE,
+    NODE_STEPS,
+)
 from sarrus.base.arrays import Array
 from sarrus.dynamics.model.measures import open_by
-from sarrus.kernels.linalg.ranked import CUT
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
-# Iterations, the miss that counts as met [rad, κ], as a multiple of what the digits of a model leave open at the start,
-# and by how much it has to fall each time.
-_ITERATIONS, _MET, _AS_OPEN, _FALLS = 8, 1e-10, 10.0, 0.7
-# No step is as long as this [rad, κ], but for those that lead there at once, along a straight motion.
-FARTHEST = 1.0
 # Into how many parts a step is divided that fails, one of κ at most.
 _PARTS = 4
-# Part of the trace of TᵀT that is added to its diagonal: then it has an inverse.
-_RIDGE = 1e-15
 
 
 def parts_of(size: float) -> int:
@@ -61,7 +62,7 @@ class NodeNewton:
     ) -> None:
         self.many, self.aims, self.free, self.steps = many, aims, free, steps
         sizes = many.system.characteristic
-        self.met = max(_MET, _AS_OPEN * open_by(many.system, start, many.t))
+        self.met = max(NODE_MET, NODE_AS_OPEN * open_by(many.system, start, many.t))
         self.scale, self.row_scale = sizes.columns, sizes.rows[: many.system.nh]
 
     def rows(self, q: Array, goals: Array) -> tuple[Array, Array]:
@@ -93,7 +94,7 @@ class NodeNewton:
         q, found, alive = q.copy(), np.zeros(len(q), dtype=bool), np.ones(len(q), dtype=bool)
         before = np.full(len(q), np.inf)
         matrices = np.zeros((len(q), len(self.row_scale) + len(self.aims.factors), len(self.free)))
-        for k in range(_ITERATIONS):
+        for k in range(NODE_STEPS):
             which = np.flatnonzero(alive)
             if not len(which):
                 break
@@ -101,7 +102,7 @@ class NodeNewton:
             size = np.abs(missing).max(axis=1)
             met = size < self.met
             found[which[met]], matrices[which[met]] = True, matrix[met]
-            going = ~met & np.isfinite(size) & ((k < 2) | (size < _FALLS * before[which]))
+            going = ~met & np.isfinite(size) & ((k < 2) | (size < NODE_FALLS * before[which]))
             before[which] = size
             alive[which[~going]] = False
             steps = -self.steps(matrix[going], missing[going])
@@ -120,7 +121,7 @@ def decomposed(matrices: Array) -> tuple[Array, Array, Array]:
 def solved(parts: tuple[Array, Array, Array], right_sides: Array) -> Array:
     """Return T⁺ b (n, k), with singular values below `CUT` of the largest one set to zero."""
     left, sizes, right = parts
-    counted = sizes > CUT * sizes[:, :1]
+    counted = sizes > RANK_CUT * sizes[:, :1]
     along = np.einsum("nij,ni->nj", left, right_sides) * counted / np.where(counted, sizes, 1.0)
     return np.einsum("nij,ni->nj", right, along)
 
@@ -137,5 +138,5 @@ def direct_steps(matrices: Array, right_sides: Array) -> Array:
     across = np.swapaxes(matrices, 1, 2)
     gram = across @ matrices
     diagonal = np.einsum("nii->ni", gram)
-    diagonal += _RIDGE * diagonal.sum(axis=1, keepdims=True) + np.finfo(float).tiny
+    diagonal += NODE_RIDGE * diagonal.sum(axis=1, keepdims=True) + np.finfo(float).tiny
     return np.asarray(np.linalg.solve(gram, across @ right_sides[:, :, None])[:, :, 0])

@@ -8,25 +8,28 @@ import numpy as np
 
 from sarrus.analysis.configurations.many_configurations import ManyConfigurations, chords
 from sarrus.analysis.configurations.search_limits import SearchLimits
-from sarrus.analysis.linkages.node_newton import FARTHEST, NodeNewton, least_steps, parts_of
+from sarrus.analysis.linkages.node_newton import NodeNewton, least_steps, parts_of
+from sarrus.analysis.linkages.tolerances import (
+    COVERED,
+    FARTHEST,
+    KNOWN_PART,
+    LIKE_MODE,
+    PLANAR_POINTS,
+    SAME_NODE,
+)
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.closing.manifold import turning
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.model.mechanism.pose import perpendicular_to
+from sarrus.model.mechanism.tolerances import PARALLEL
 
 Cell = tuple[int, ...]
 
-# Configurations at one node closer than this are the same [rad, κ], seeds of one mode closer than that. A node that a
-# step would lead to is known where a configuration is there closer to it than this part of the step.
-_SAME, _LIKE, _KNOWN = 1e-5, 0.5, 0.25
 # Modes at a node at most.
 _MODES = 16
-# Share of the configurations of walks next to which nodes are reached, unless the grid is too coarse.
-_COVERED = 0.9
-# Points within this share of their extent of a plane or a line lie on it.
-_FLAT = 1e-7
 
 
 class PointPlaces:
@@ -115,7 +118,7 @@ class Reach:
         new = []
         for cell, one in zip(cells, q):
             here = self.found.setdefault(cell, [])
-            if len(here) < _MODES and not self._knows([cell], one[None], np.array([_SAME]))[0]:
+            if len(here) < _MODES and not self._knows([cell], one[None], np.array([SAME_NODE]))[0]:
                 here.append(one)
                 new.append((cell, one))
         return new
@@ -130,7 +133,7 @@ class Reach:
         at, good = self.reach(seeds, places, self.goals(cells))
         for k in np.flatnonzero(good):
             key = tuple(map(int, cells[k]))
-            known = self._knows([key], seeds[k, None], np.array([_LIKE]))[0]
+            known = self._knows([key], seeds[k, None], np.array([LIKE_MODE]))[0]
             front = [] if known else self._add([key], at[k, None])
             while front:
                 if self.span() > most:
@@ -156,7 +159,7 @@ class Reach:
         low = np.floor((self.places.evaluate(seeds)[0] - self.origin) / self.size).astype(int)
         corners = np.array(list(product((0, 1), repeat=low.shape[1])))
         beside = [any(tuple(map(int, corner)) in self.found for corner in cell + corners) for cell in low]
-        return bool(np.mean(beside) > _COVERED) and self._pieces() <= pieces
+        return bool(np.mean(beside) > COVERED) and self._pieces() <= pieces
 
     def _pieces(self) -> int:
         """Return the number of connected parts of the reached nodes."""
@@ -180,7 +183,7 @@ class Reach:
             there[:, axis] += way
             cells, goals = [tuple(map(int, cell)) for cell in there], self.goals(there)
             begin, far, length = self._ahead(q, goals)
-            near = _KNOWN * np.minimum(length, FARTHEST)
+            near = KNOWN_PART * np.minimum(length, FARTHEST)
             known = ((length < FARTHEST) | far) & self._knows(cells, begin, near)
             left = np.flatnonzero(~known)
             at, good = self.reach(q[left], self.goals(here[left]), goals[left], (begin[left], far[left]))
@@ -232,7 +235,7 @@ def require_region(system: System, body: str, motions: list[Array], linear: Arra
     ``motions``: basis (nv, k) at each configuration; ``linear`` (n, 3, nv): Jacobians of the point there.
     """
     length = system.characteristic.length
-    ranks = [ranked(rows @ x / length, CUT).rank if x.size else 0 for rows, x in zip(linear, motions)]
+    ranks = [ranked(rows @ x / length, RANK_CUT).rank if x.size else 0 for rows, x in zip(linear, motions)]
     most = int(np.argmax(np.bincount(ranks)))  # singular configurations have others
     if most < 2:
         raise _no_region(system, body)
@@ -257,15 +260,17 @@ def grid_axes(system: System, body: str, places: Array) -> Array:
     axes.
     """
     _, extents, axes = np.linalg.svd(places - places.mean(axis=0), full_matrices=False)
-    if len(extents) < 2 or extents[1] <= _FLAT * max(extents[0], system.characteristic.length * _FLAT):
+    if len(extents) < 2 or extents[1] <= PLANAR_POINTS * max(
+        extents[0], system.characteristic.length * PLANAR_POINTS
+    ):
         raise _no_region(system, body)
-    if extents[2] > _FLAT * extents[0]:
+    if extents[2] > PLANAR_POINTS * extents[0]:
         return np.eye(3)
     normal = axes[2]
-    level = np.flatnonzero(np.abs(normal) > 1.0 - 1e-9)
+    level = np.flatnonzero(np.abs(normal) > 1.0 - PARALLEL)
     if len(level):
         return np.delete(np.eye(3), level[0], axis=0)
-    first = np.flatnonzero(np.abs(normal) > _FLAT)[0]  # the sign of a singular vector is anybody's
+    first = np.flatnonzero(np.abs(normal) > PLANAR_POINTS)[0]  # the sign of a singular vector is anybody's
     normal = normal * np.sign(normal[first])
     right = perpendicular_to(normal)
     return np.stack([right, np.cross(normal, right)])

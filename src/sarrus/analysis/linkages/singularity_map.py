@@ -14,8 +14,9 @@ from sarrus.analysis.configurations.many_configurations import ManyConfiguration
 from sarrus.analysis.configurations.search_limits import SearchLimits
 from sarrus.analysis.linkages.map_flood import BEYOND_LIMITS, NOT_REACHED, REACHED, MapFlood
 from sarrus.analysis.linkages.map_plane import MapPlane, Over, Region
-from sarrus.analysis.linkages.map_search import RAYS, MapSearch
+from sarrus.analysis.linkages.map_search import MapSearch
 from sarrus.analysis.linkages.motion_walks import walks
+from sarrus.analysis.linkages.tolerances import EQUAL_VALUES, RAYS
 from sarrus.analysis.singularities.locked_rows import HeldRows, Output
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-# Values that differ by less than this part of the largest one are equal: mirror images are, but for rounding.
-_EQUAL = 1e-9
 MEASURES = ("smallest singular value", "inverse condition number", "singular value on motions")
 
 
@@ -93,7 +92,7 @@ class SingularityMap:
         """Return the node of the largest (``least=True``: the smallest) value of a mode; of equal values the first."""
         values = self.values[mode] if least else -self.values[mode]
         lowest = float(np.nanmin(values))
-        first = int(np.flatnonzero(values <= lowest + _EQUAL * np.nanmax(np.abs(values)))[0])
+        first = int(np.flatnonzero(values <= lowest + EQUAL_VALUES * np.nanmax(np.abs(values)))[0])
         return divmod(first, values.shape[1])
 
     def at_least(self, value: float, mode: int = 0) -> float:

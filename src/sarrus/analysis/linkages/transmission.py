@@ -13,6 +13,7 @@ from scipy.optimize import minimize_scalar
 
 from sarrus.analysis.configurations.curve import Curve
 from sarrus.analysis.configurations.targets import scalar_coordinates
+from sarrus.analysis.linkages.tolerances import ANGLE_SEARCH, DOES_WORK, EQUAL_ANGLES, NO_FORCE
 from sarrus.analysis.loads.reaction_loads import changed, connections_of, evaluated
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -22,7 +23,8 @@ from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.contacts.open_forces import push_count
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.symbolic.multibody.connections import Connection
 
@@ -31,12 +33,6 @@ if TYPE_CHECKING:
 
 # Joints and closures that pass on no couple about an axis of their motion: a force through one point.
 _POINTS = ("revolute", "spherical", "universal", "point", "distance", "point_on_line", "point_on_plane")
-# Forces and rates below this share of what they are made of are none.
-_NONE = 1e-9
-# A couple whose power is below this share of the largest one that the force could have does no work.
-_WORKS = 1e-6
-# Angles closer than this are equal [rad].
-_TIE = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,7 +169,7 @@ def transmission_angle(
 
 def _first(values: Array) -> int:
     """Return the index of the least value; of values equal up to rounding the first."""
-    return int(np.flatnonzero(values <= values.min() + _TIE)[0])
+    return int(np.flatnonzero(values <= values.min() + EQUAL_ANGLES)[0])
 
 
 def _least(statics: _Statics, curve: Curve, angle: Array) -> tuple[float, Array]:
@@ -194,9 +190,9 @@ def _least(statics: _Statics, curve: Curve, angle: Array) -> tuple[float, Array]
             lambda x, k=k, way=way: statics.angle(trace.place(curve.q[k], way, x), curve.t),
             bounds=(low, high),
             method="bounded",
-            options={"xatol": 1e-10 * (high - low)},
+            options={"xatol": ANGLE_SEARCH * (high - low)},
         )
-        if found.fun < angle[k] - _TIE:
+        if found.fun < angle[k] - EQUAL_ANGLES:
             places.append(trace.place(curve.q[k], way, float(found.x)))
             values.append(float(found.fun))
     best = _first(np.array(values))
@@ -251,15 +247,19 @@ class _Statics:
         even = sizes.even(system.constraint_jacobian(q, t=t))
         others = np.delete(even, self.loaded, axis=1)
         largest = float(np.linalg.norm(even, 2))
-        free = ranked(others.T, CUT * largest).null
+        free = ranked(others.T, RANK_CUT * largest).null
         pull = even[:, self.loaded].T @ free
         _, size, ways = np.linalg.svd(pull)
-        if free.shape[1] == 0 or size[0] <= CUT * largest or (len(size) > 1 and size[1] > CUT * largest):
+        if (
+            free.shape[1] == 0
+            or size[0] <= RANK_CUT * largest
+            or (len(size) > 1 and size[1] > RANK_CUT * largest)
+        ):
             raise SolveError(
                 f"{system.name}: at q = {q} the force from driver to output is not unique: "
                 + (
                     "there are several ways"
-                    if free.shape[1] and size[0] > CUT * largest
+                    if free.shape[1] and size[0] > RANK_CUT * largest
                     else "none is passed on, or the configuration is singular"
                 ),
                 element=self.through.label,
@@ -278,7 +278,7 @@ class _Statics:
         lever = point - seen.position
         rate = seen.linear[:, self.output] + np.cross(seen.angular[:, self.output], lever)
         sizes_of = float(np.linalg.norm(force) * np.linalg.norm(rate))
-        if sizes_of <= _NONE * np.linalg.norm(wrench[:, :3]) * sizes.length * np.linalg.norm(
+        if sizes_of <= NO_FORCE * np.linalg.norm(wrench[:, :3]) * sizes.length * np.linalg.norm(
             seen.angular[:, self.output]
         ):
             raise SolveError(
@@ -286,7 +286,7 @@ class _Statics:
                 element=self.through.label,
             )
         couple = loads.axes[0, self.index].T @ wrench[self.index, 3:]
-        if abs(float(couple @ seen.angular[:, self.output])) > _WORKS * sizes_of:
+        if abs(float(couple @ seen.angular[:, self.output])) > DOES_WORK * sizes_of:
             raise SolveError(
                 f"{system.name}: at q = {q} {self.through.label!r} transmits a couple that moves the output, too, so "
                 "the angle of the force alone does not describe the transmission of this linkage",

@@ -15,6 +15,7 @@ from sarrus.analysis.configurations.search_limits import SearchLimits
 from sarrus.analysis.linkages.motion_walks import motions, walks
 from sarrus.analysis.linkages.outline import outlines, signed_area
 from sarrus.analysis.linkages.reach import PointPlaces, Reach, grid_axes, require_region
+from sarrus.analysis.linkages.tolerances import ENDLESS, WORKSPACE_NODES
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Nodes along the longest side of a grid that looks how large a workspace is; what is larger than this has no end [κ].
-_COARSE, _ENDLESS = 8, 1e5
 # At how many configurations of walks it is looked along how many directions a point moves.
 _LOOKED_AT = 32
 
@@ -195,7 +194,7 @@ def _filled(
 
     A coarse grid first finds the extent of the region. The grid is refined if the region is narrower than its cells.
     """
-    reach, wide = _grown(laid, seeds, extent, min(_COARSE, resolution))
+    reach, wide = _grown(laid, seeds, extent, min(WORKSPACE_NODES, resolution))
     reach, extent = _grown(laid, seeds, extent if wide == extent else reach.span() * reach.size, resolution)
     most = resolution ** len(reach.origin) / 4
     while len(reach.found) < most and not reach.shows(seeds, starts):
@@ -209,7 +208,7 @@ def _grown(laid: Callable[[float], Reach], seeds: Array, extent: float, count: i
     while not (reach := laid(extent / count)).flood(seeds, 2 * count):
         extent *= 2.0
         system = reach.system
-        if extent > _ENDLESS * system.characteristic.length:
+        if extent > ENDLESS * system.characteristic.length:
             name = reach.farthest_coordinate()
             raise ArgumentError(
                 f"{system.name}: the workspace is unbounded: give limits= for {name!r}, or lock it with locked=",

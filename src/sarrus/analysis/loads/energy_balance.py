@@ -10,6 +10,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.analysis.loads.held_controls import coarseness, held_samples
+from sarrus.analysis.loads.tolerances import APPLIED_POWER, CONTACTS_AGREE, NO_JUMP
 from sarrus.analysis.loads.work_integral import integral, sides
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
@@ -23,16 +24,10 @@ from sarrus.symbolic.multibody.powers import actuator_drives, element_powers, ma
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What is left of the power of a run is an applied force where it is more than this part of all that goes on.
-_APPLIED = 1e-7
 # Kinds of which the run knows the sum.
 _KNOWN_IN_ALL = ("contact", "stop", "dry friction")
-# What contacts do by name agrees with what the run noted to this part, where it is known by name.
-_AGREE = 1e-3
 # Kinds whose power follows from state and control alone: of held controls it is known between samples.
 _OF_STATE = ("actuator", "actuator limits", "joint damping", "damper", "force", "inputs", "passive force")
-# Part of the energy by which it changes at an instant with no impact.
-_NO_JUMP = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,12 +147,12 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     columns += contacts
     if ca.depends_on(ca.vertcat(ca.vec(e.mass_matrix), e.kinetic_energy, e.potential_energy), e.t):
         columns.append(("driven bodies", "", moved, *integral(t, moved)))
-    if explained and np.abs(rest).max() > _APPLIED * size.max():
+    if explained and np.abs(rest).max() > APPLIED_POWER * size.max():
         columns.append(("applied", "", rest, *integral(t, rest)))
     energy = trajectory.energy - trajectory.energy[0]
     struck = _struck(t, energy - hits)
     jumps = bool(
-        np.abs(struck).max(initial=0.0) > _NO_JUMP * np.abs(trajectory.energy).max()
+        np.abs(struck).max(initial=0.0) > NO_JUMP * np.abs(trajectory.energy).max()
     )  # of the speed of a drive
     if (hits.any() or jumps) and {"constraint", "driven bodies"} & {column[0] for column in columns}:
         columns.append(("constraint", "in impacts", np.zeros(len(t)), struck, 0.0))
@@ -233,7 +228,9 @@ def _contacts(
         blocks = _touched(system, trajectory)
     powers = np.array(list(blocks.values())).reshape(len(blocks), count)
     splines = [integral(t, power) for power in powers]
-    agrees = np.abs(sum((done for done, _ in splines), hits) - lost).max() <= _AGREE * np.abs(lost).max()
+    agrees = (
+        np.abs(sum((done for done, _ in splines), hits) - lost).max() <= CONTACTS_AGREE * np.abs(lost).max()
+    )
     if not blocks or not (trajectory.switches or agrees):  # of steps in time
         return [("contact", "", np.full(count, np.nan), lost, 0.0)], rest, False
     columns: list[Column] = [

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.loads.motor_loss import motor_powers
+from sarrus.analysis.loads.tolerances import REAL_ROOT
 from sarrus.analysis.loads.work_integral import integral, sides
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
@@ -186,7 +187,9 @@ def _through_a_minimum(rate: Array) -> float:
     if not squared.any():
         return 0.0
     found = np.polynomial.polynomial.polyroots(np.polynomial.polynomial.polyder(np.trim_zeros(squared, "b")))
-    inside = sorted(float(root.real) for root in found if abs(root.imag) < 1e-6 and 0.0 < root.real < 1.0)
+    inside = sorted(
+        float(root.real) for root in found if abs(root.imag) < REAL_ROOT and 0.0 < root.real < 1.0
+    )
     halves = 0.5 ** np.arange(1, _HALVINGS)
     marks = [0.0, 1.0, *inside]
     for root in inside:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sarrus.analysis.loads.tolerances import AT_INSTANT
 from sarrus.analysis.loads.work_integral import sides
 from sarrus.base.arrays import Array
 from sarrus.dynamics.system import System
@@ -16,8 +17,6 @@ from sarrus.motion.records.trajectory import Trajectory
 
 # Points of a piece with one control, beside its end: the polynomial through them is of degree four.
 _INSIDE = np.array([0.0, 0.25, 0.5, 0.75])
-# A time that is nearer to an instant than this part of the sample time is that instant.
-_AT = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,12 +108,12 @@ def _cut(trajectory: Trajectory, k: int) -> tuple[Array, list[int], float]:
     """
     t, period = trajectory.t, trajectory.sample_time
     first, last = (t[k] - t[0]) / period, (t[k + 1] - t[0]) / period
-    instants = np.arange(np.floor(first + _AT) + 1.0, np.ceil(last - _AT))
+    instants = np.arange(np.floor(first + AT_INSTANT) + 1.0, np.ceil(last - AT_INSTANT))
     edges = np.concatenate([t[k : k + 1], t[0] + period * instants, t[k + 1 : k + 2]])
     forward, count = trajectory.held_controls > 0, len(edges) - 1
     if count == 1:
         return edges, [k if forward else k + 1], 0.0
-    begins, ends = (abs(x - round(x)) <= _AT for x in (first, last))
+    begins, ends = (abs(x - round(x)) <= AT_INSTANT for x in (first, last))
     known_first, known_last = forward or not begins, not forward or not ends
     owners = [k if known_first else k + 1, *([k if known_first else k + 1] * (count - 2))]
     owners.append(k + 1 if known_last else k)

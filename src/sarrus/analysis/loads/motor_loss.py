@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.loads.held_controls import coarseness, held_samples
+from sarrus.analysis.loads.tolerances import SYMMETRIC_WEIGHTS
 from sarrus.analysis.loads.work_integral import integral
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
@@ -208,7 +209,7 @@ def _checked_weights(system: System, weights: ArrayLike) -> Array:
         metric is None
         or nu == 0
         or metric.shape != (nu, nu)
-        or not np.allclose(metric, metric.T, rtol=1e-12, atol=0.0)
+        or not np.allclose(metric, metric.T, rtol=SYMMETRIC_WEIGHTS, atol=0.0)
         or np.linalg.eigvalsh(metric)[0] <= 0.0
     ):
         raise ArgumentError(

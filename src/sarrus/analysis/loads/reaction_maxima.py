@@ -8,11 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.analysis.loads.reaction_table import aligned, floors
+from sarrus.analysis.loads.tolerances import SAME_PEAK
 from sarrus.base.arrays import Array
 from sarrus.base.errors import check_known
 from sarrus.symbolic.multibody.connections import Connection
-
-_SAME = 1e-9  # relative difference of two peaks that are one
 
 
 @dataclass(frozen=True)
@@ -107,5 +106,5 @@ def _peak(vectors: Array, least: float) -> tuple[float, int]:
     """
     sizes = np.sqrt((vectors**2).sum(axis=1))
     sizes = np.where(sizes > least, sizes, 0.0)  # none where it is NaN
-    first = int(np.argmax(sizes >= (1.0 - _SAME) * float(sizes.max())))
+    first = int(np.argmax(sizes >= (1.0 - SAME_PEAK) * float(sizes.max())))
     return float(sizes[first]), first

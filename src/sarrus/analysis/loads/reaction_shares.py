@@ -15,9 +15,11 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.analysis.loads.tolerances import ABSENT_SHARE, DEPENDENT_SHARE, NO_LOAD
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
@@ -26,9 +28,6 @@ from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.symbolic.multibody.connections import Connection
 
-# Squares of the entries of orthonormal ways below which they are none, singular values that are zero, and the part of
-# the load that counts as none where a bearing gives way.
-_ABSENT, _DEPENDENT, _NOTHING = 1e-9, 1e-11, 1e-9
 _LABELS = (
     "force along x",
     "force along y",
@@ -84,8 +83,8 @@ class Sharing:
                 open_ways = left
             if rows.any() and left.shape[1]:
                 weighed = weights[rows, None] * ways[rows]
-                cut = _DEPENDENT * float(np.abs(weighed).max(initial=0.0))
-                found = spanned(product(weighed, left), cut=max(cut, 1e-300))
+                cut = DEPENDENT_SHARE * float(np.abs(weighed).max(initial=0.0))
+                found = spanned(product(weighed, left), cut=max(cut, LEAST_DIVISOR))
                 y = y - product(left, found.solve(weights[rows] * bearing[rows] + product(weighed, y)))
                 left = product(left, found.null)
             if level == 0 and rows.any():
@@ -96,7 +95,7 @@ class Sharing:
         """Raise `ArgumentError` if a bearing of zero stiffness must carry a load for equilibrium."""
         left = np.where(self.loose, np.abs(self.units * shared), 0.0)
         worst = int(np.argmax(left))
-        if left[worst] > _NOTHING * max(float(np.abs(self.units * bearing).max(initial=0.0)), 1e-300):
+        if left[worst] > NO_LOAD * max(float(np.abs(self.units * bearing).max(initial=0.0)), LEAST_DIVISOR):
             element, name = self.names[worst]
             raise ArgumentError(
                 f"stiffness{when}: {name} has zero stiffness, but equilibrium requires a load of {shared[worst]:.4g} "
@@ -112,9 +111,9 @@ class Sharing:
         """
         if ways.shape[1] == 0:
             return np.ones(len(entries), dtype=bool)
-        found = spanned(self.units[:, None] * ways, relative=_DEPENDENT)
+        found = spanned(self.units[:, None] * ways, relative=DEPENDENT_SHARE)
         parts = product(self.units[:, None] * entries, found.right / found.kept)
-        return np.asarray((parts**2).sum(axis=1) < _ABSENT)
+        return np.asarray((parts**2).sum(axis=1) < ABSENT_SHARE)
 
 
 def sharing(system: Evaluations, connections: tuple[Connection, ...], stiffness: Stiffness | None) -> Sharing:

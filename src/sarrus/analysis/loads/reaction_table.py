@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from sarrus.analysis.loads.tolerances import NEXT_TO_NOTHING
 from sarrus.base.arrays import Array
 from sarrus.symbolic.multibody.connections import Connection
 
-# Part of the largest load that is next to nothing.
-_SMALL = 1e-9
 OPEN, SETTLED = "~", "*"
 
 
@@ -42,7 +41,7 @@ def floors(force: Array, couple: Array, length: float) -> Array:
     lever arm.
     """
     largest = [float(np.nan_to_num(np.abs(part)).max(initial=0.0)) for part in (force, couple / length)]
-    return np.repeat([_SMALL * max(largest), _SMALL * length * max(largest)], 3)
+    return np.repeat([NEXT_TO_NOTHING * max(largest), NEXT_TO_NOTHING * length * max(largest)], 3)
 
 
 def number(value: float, least: float) -> str:

@@ -22,6 +22,7 @@ from sarrus.analysis.loads.reaction_maxima import ReactionMaxima, maxima_of
 from sarrus.analysis.loads.reaction_shares import Sharing, Stiffness, sharing
 from sarrus.analysis.loads.reactions import Reaction
 from sarrus.analysis.loads.shared_load import shared_load
+from sarrus.analysis.loads.tolerances import MEANS_MISS
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     import xarray as xr
     from matplotlib.figure import Figure
 
-# Part of the forces by which means of those of contacts may miss the acceleration: what a step turns, not an impact.
-_ASIDE = 1e-2
 PARTS = ("full", "bearing", "drive")
 _COMPONENTS = ("fx", "fy", "fz", "mx", "my", "mz")
 
@@ -329,7 +328,7 @@ def _left_out(system: System, run: Trajectory, samples: NDArray[np.int64]) -> ND
         given = given + system.constraint_jacobian(q, v, t).T @ run.multipliers[k]
         pushed = touch_rows(system, q, v, t).rows.T @ run.contact_forces[k]
         size = np.abs(needed) + np.abs(given) + np.abs(pushed)
-        found[place] = np.abs(needed - given - pushed).max() > _ASIDE * size.max()
+        found[place] = np.abs(needed - given - pushed).max() > MEANS_MISS * size.max()
     return found
 
 

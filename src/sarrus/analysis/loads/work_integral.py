@@ -7,6 +7,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from sarrus.analysis.loads.tolerances import BOTH_SIDES_OF_INSTANT
 from sarrus.base.arrays import Array
 
 # Degree of the polynomials between samples, and the rule that integrates them exactly.
@@ -15,13 +16,10 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(3)
 # Samples that lie closer than this part of an interval beside it are at an event: what is beyond may be different.
 _EVENT = 1 / 5
 
-# Samples that are nearer than this part of the times are both sides of one instant, before and after an impact.
-_SAME = 1e-13
-
 
 def sides(t: Array) -> NDArray[np.bool_]:
     """Return which intervals (T − 1,) have both ends at one instant, before and after an impact."""
-    same: NDArray[np.bool_] = np.diff(t) <= _SAME * np.abs(t).max(initial=0.0)
+    same: NDArray[np.bool_] = np.diff(t) <= BOTH_SIDES_OF_INSTANT * np.abs(t).max(initial=0.0)
     return same
 
 

@@ -12,15 +12,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus.analysis.mobility.tolerances import LOCKED_ROW, SQUEEZED
 from sarrus.base.arrays import Array, read_only
 from sarrus.dynamics.contacts.contact_state import Touching, touch_rows, touching_of
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, stack
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
-
-# Rows of length one that are open by less are locked; forces squeeze with friction if by more than this part.
-_LOCKED, _INSIDE = 1e-9, 1e-7
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,11 +88,11 @@ def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0)
     heads = found.rows[[one.rows.start for one in closed]].reshape(len(closed), system.nv)
     rows = heads @ along / units[:, None]
     lengths = np.linalg.norm(rows, axis=1)
-    still = lengths <= ROUNDING * max(float(lengths.max(initial=0.0)), 1.0)
+    still = lengths <= FINE_RANK_CUT * max(float(lengths.max(initial=0.0)), 1.0)
     rows = rows / np.where(still, 1.0, lengths)[:, None]
     rows[still] = 0.0
     motion, forces, locked = _opened(rows)
-    kept = ranked(rows, relative=ROUNDING).null
+    kept = ranked(rows, relative=FINE_RANK_CUT).null
     form = bool(locked.all()) and kept.shape[1] == 0
     spare = [k for k in range(len(closed)) if form and _closes(np.delete(rows, k, axis=0))]
     names = [one.name for one in closed]
@@ -120,7 +119,7 @@ def _opened(rows: Array) -> tuple[Array, Array, np.ndarray]:
         push = nnls(rows[others].T, -row)[0] if len(others) and rows.shape[1] else np.zeros(len(others))
         left = row + rows[others].T @ push
         length = float(np.linalg.norm(left))
-        locked[k] = length <= _LOCKED * (1.0 + push.sum())
+        locked[k] = length <= LOCKED_ROW * (1.0 + push.sum())
         if locked[k]:
             forces[k] += 1.0
             forces[others] += push
@@ -131,7 +130,7 @@ def _opened(rows: Array) -> tuple[Array, Array, np.ndarray]:
 
 def _closes(rows: Array) -> bool:
     """Return whether v = 0 is the only velocity with rows · v ≥ 0."""
-    return ranked(rows, relative=ROUNDING).rank == rows.shape[1] and bool(_opened(rows)[2].all())
+    return ranked(rows, relative=FINE_RANK_CUT).rank == rows.shape[1] and bool(_opened(rows)[2].all())
 
 
 def _force_closure(closed: list[Touching], rows: Array) -> bool:
@@ -146,7 +145,7 @@ def _force_closure(closed: list[Touching], rows: Array) -> bool:
         for one in closed
     ]
     matrix = rows[np.concatenate(used)].T if used else np.zeros((rows.shape[1], 0))
-    parts = ranked(matrix, relative=ROUNDING)
+    parts = ranked(matrix, relative=FINE_RANK_CUT)
     if not used or parts.rank < rows.shape[1]:
         return False
     n, start, cones = matrix.shape[1], 0, []
@@ -166,4 +165,4 @@ def _force_closure(closed: list[Touching], rows: Array) -> bool:
         np.zeros((n + 1, n + 1)), cost, program.G, program.h, equal, np.zeros(parts.rank),
         cones=program.cones, throw=False,
     )  # fmt: skip
-    return bool(found.status.ok and found.x[n] > _INSIDE)
+    return bool(found.status.ok and found.x[n] > SQUEEZED)

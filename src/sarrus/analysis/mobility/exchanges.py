@@ -17,17 +17,15 @@ import numpy as np
 from sarrus.analysis.mobility.internal_motions import body_twists
 from sarrus.analysis.mobility.relaxed_closures import Relaxation, relaxations
 from sarrus.analysis.mobility.removable_rows import Place
+from sarrus.analysis.mobility.tolerances import EXCHANGE_SHARES, IDLE_VELOCITY
 from sarrus.base.arrays import Array
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import Ranked, ranked
 from sarrus.model.mechanism.elements import WORLD, Closure
 from sarrus.model.mechanism.pose import clean
+from sarrus.model.mechanism.tolerances import PARALLEL
 
-# Relative velocities have no part in a direction where that is below this part of their largest.
-_IDLE = 1e-6
-# How well a kind must measure the velocities that are to go, relative to the rows of before: at first, and at least.
-_SHARES = (0.1, 0.002)
 # Nodes of the search at most.
 _MOST = 400
 
@@ -93,7 +91,7 @@ class Search:
         turns = [move.turn for move in self.moves[name]]
         first, second = directions(closure, images, turns)
         options = [r for r in relaxations(closure, first, second) if r.size == needed]
-        for most, least in zip((np.inf, *_SHARES), _SHARES):
+        for most, least in zip((np.inf, *EXCHANGE_SHARES), EXCHANGE_SHARES):
             for option in options:
                 taken = min(
                     (
@@ -178,7 +176,7 @@ def directions(
                 gram[k] += dense.product(seen, np.ascontiguousarray(seen.T))
         extra = []
         for one in gram:
-            parts = ranked(one, relative=_IDLE**2)
+            parts = ranked(one, relative=IDLE_VELOCITY**2)
             if parts.rank == 2:
                 extra.append(parts.null[:, 0])
             elif parts.rank == 1:
@@ -193,7 +191,7 @@ def directions(
 def _snapped(direction: Array, known: Sequence[Array]) -> Array:
     """Return a known direction if it agrees to rounding; else the direction with its first large entry positive."""
     for d in known:
-        if abs(float(d @ direction)) > 1.0 - 1e-9:
+        if abs(float(d @ direction)) > 1.0 - PARALLEL:
             return d
     first = int(np.argmax(np.abs(direction) > 0.5))
     return clean(direction * np.sign(direction[first]) / dense.norm(direction))

@@ -11,17 +11,17 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from sarrus.analysis.mobility.tolerances import NEW_MOTION, NO_TWIST, TRIAL_STEP
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.manifold import close, stays_closed
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import NORMAL, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import NORMAL_DIRECTIONS
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.link import links
 
-# Step that tries whether a motion goes on [rad, m].
-_STEP = 0.1
 # Bodies of a piece that are written out.
 _WRITTEN = 4
 
@@ -67,7 +67,7 @@ def internal_motions(system: System, q: Array, t: float, cut: float) -> tuple[In
             rows += [twists[name] for name in resting]
         for motion in (select @ ranked(np.vstack(rows), cut).null).T:
             beyond = motion - basis @ (basis.T @ motion)
-            if np.linalg.norm(beyond) > 1e-6 and _goes_on(system, q, t, motion, select):
+            if np.linalg.norm(beyond) > NEW_MOTION and _goes_on(system, q, t, motion, select):
                 basis = np.column_stack([basis, beyond / np.linalg.norm(beyond)])
                 found.append(_describe(system, q, motion / motion[np.argmax(np.abs(motion))]))
     return tuple(found)
@@ -129,8 +129,8 @@ def body_twists(system: System, q: Array, directions: Array, t: float = 0.0) -> 
 def _goes_on(system: System, q: Array, t: float, motion: Array, select: Array) -> bool:
     """Return whether a finite step along the motion keeps the loops closed with the other joints at rest."""
     x = motion / np.linalg.norm(motion)
-    others = ranked(select.T, NORMAL).null
-    p = close(system, system.move(q, _STEP * x), t, across=np.column_stack([others, x]))
+    others = ranked(select.T, NORMAL_DIRECTIONS).null
+    p = close(system, system.move(q, TRIAL_STEP * x), t, across=np.column_stack([others, x]))
     return stays_closed(system, p, q, t)
 
 
@@ -139,6 +139,6 @@ def _describe(system: System, q: Array, velocity: Array) -> InternalMotion:
         names = tuple(n for n, x in zip(system.velocity_names, velocity) if x != 0.0)
         return InternalMotion(velocity, names, turns=True)
     twists = body_twists(system, q, velocity[:, None])
-    moving = {name: twist[:, 0] for name, twist in twists.items() if np.abs(twist).max() > 1e-9}
-    turns = any(np.abs(twist[:3]).max() > 1e-9 for twist in moving.values())
+    moving = {name: twist[:, 0] for name, twist in twists.items() if np.abs(twist).max() > NO_TWIST}
+    turns = any(np.abs(twist[:3]).max() > NO_TWIST for twist in moving.values())
     return InternalMotion(velocity, tuple(moving), turns)

@@ -16,10 +16,18 @@ import numpy as np
 
 from sarrus.analysis.mobility.internal_motions import body_twists
 from sarrus.analysis.mobility.removable_rows import Place
+from sarrus.analysis.mobility.tolerances import (
+    BODY_PLACED,
+    COMBINATIONS_BUILT,
+    COMBINATIONS_TRIED,
+    FREEDOM_SHARE,
+)
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.joint import Joint
@@ -36,10 +44,6 @@ _BECOMES: dict[str, tuple[tuple[str, tuple[str, ...]], ...]] = {
     "prismatic": (("cylindrical", ("turn",)),),
     "universal": (("spherical", ("tilt",)),),
 }
-# What new freedoms must do to the redundant rows at least, relative to the most; combinations tried, built.
-_SHARE, _MOST, _TRIED = 1e-3, 2000, 3
-# Bodies are where they were up to this [characteristic lengths, rad].
-_PLACED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +100,7 @@ def exchanged_joints(
         extra = size.even(loose.constraint_jacobian(q, t=t))
         free = place.free(np.ones(system.nc, dtype=bool))
         blocks.append(dense.product(np.ascontiguousarray(free.T), extra))
-    for chosen in islice(_chosen(options, blocks), _TRIED):
+    for chosen in islice(_chosen(options, blocks), COMBINATIONS_BUILT):
         joints = {option.joint.name: _as(option) for option in chosen}
         other = _with_joints(mechanism, joints)
         start = _same(system, System(other), t, found, joints)
@@ -111,7 +115,7 @@ def _chosen(options: Sequence[_Option], blocks: Sequence[Array]) -> Iterator[lis
     first.
     """
     count = len(blocks[0])
-    largest = [max(dense.largest(block), 1e-300) for block in blocks]
+    largest = [max(dense.largest(block), LEAST_DIVISOR) for block in blocks]
     tried = 0
 
     def grow(start: int, chosen: list[_Option], joints: int) -> Iterator[list[_Option]]:
@@ -119,11 +123,11 @@ def _chosen(options: Sequence[_Option], blocks: Sequence[Array]) -> Iterator[lis
         tried += 1
         columns = [c for option in chosen for c in option.columns]
         parts = [dense.singular_values(block[:, columns]) for block in blocks if columns]
-        if any(values.min(initial=np.inf) < _SHARE * most for values, most in zip(parts, largest)):
+        if any(values.min(initial=np.inf) < FREEDOM_SHARE * most for values, most in zip(parts, largest)):
             return
         if len(columns) == count and joints == 0:
             yield chosen
-        if joints == 0 or tried > _MOST:
+        if joints == 0 or tried > COMBINATIONS_TRIED:
             return
         for k in range(start, len(options)):
             option = options[k]
@@ -233,12 +237,12 @@ def _same(
         q = _mapped(system, other, place.q, joints)
         starts.append(q)
         places, turns = zip(system.body_placements(place.q, t), other.body_placements(q, t))
-        if np.abs(places[0] - places[1]).max() > _PLACED * system.characteristic.length or (
-            np.abs(turns[0] - turns[1]).max() > _PLACED
+        if np.abs(places[0] - places[1]).max() > BODY_PLACED * system.characteristic.length or (
+            np.abs(turns[0] - turns[1]).max() > BODY_PLACED
         ):
             return None
         moved = [
-            ranked(s.characteristic.even(s.constraint_jacobian(at, t=t)), relative=CUT)
+            ranked(s.characteristic.even(s.constraint_jacobian(at, t=t)), relative=RANK_CUT)
             for s, at in ((system, place.q), (other, q))
         ]
         if moved[1].rank != other.nc or moved[0].null.shape[1] != moved[1].null.shape[1]:
@@ -247,7 +251,7 @@ def _same(
             np.vstack(list(body_twists(s, at, one.null / s.characteristic.columns[:, None], t).values()))
             for s, at, one in ((system, place.q, moved[0]), (other, q, moved[1]))
         ]
-        if ranked(np.hstack(twists), relative=CUT).rank > ranked(twists[0], relative=CUT).rank:
+        if ranked(np.hstack(twists), relative=RANK_CUT).rank > ranked(twists[0], relative=RANK_CUT).rank:
             return None
     return starts[0]
 

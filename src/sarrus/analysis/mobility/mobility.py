@@ -16,6 +16,7 @@ from sarrus.analysis.mobility.joint_exchanges import JointExchange
 from sarrus.analysis.mobility.motion_text import describe, describe_branch, shared_independent
 from sarrus.analysis.mobility.reduction import Exchange, Reduction, reduction
 from sarrus.analysis.mobility.removable_rows import Place, places, removable_rows
+from sarrus.analysis.mobility.tolerances import NO_MOTION_ENTRY
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
@@ -28,7 +29,8 @@ from sarrus.dynamics.closing.manifold import closed_start, comparable, typical_s
 from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, Ranked, beyond, independent_rows, ranked
+from sarrus.kernels.linalg.ranked import Ranked, beyond, independent_rows, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,7 +256,9 @@ def mobility(
     check_is("mobility", system, System)
     acting = takes_part(system, contacts)
     q = closed_start(system, real_array(q), t)
-    cut = (data_of(system).rank_cut(CUT) if tolerance is None else tolerance) * typical_size(system, q, t)
+    cut = (data_of(system).rank_cut(RANK_CUT) if tolerance is None else tolerance) * typical_size(
+        system, q, t
+    )
     parts = _rows(system, q, t, cut)
     here = tangents(system, q, t, cut)
     branches: tuple[Branch, ...] = ()
@@ -274,7 +278,7 @@ def mobility(
     redundant = tuple(n for n, unique in zip(system.constraint_names, sure) if not unique)
     independent = independent_rows(parts.null, parts.null.shape[1])
     motions = parts.null @ np.linalg.inv(parts.null[independent])
-    motions[np.abs(motions) < 1e-14] = 0.0
+    motions[np.abs(motions) < NO_MOTION_ENTRY] = 0.0
     lasting = generic == parts.rank and (regular or len(branches) == 1)
     status = Status.OK if lasting else Status.SINGULAR
     if not regular and not branches and complete:

@@ -6,21 +6,17 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from sarrus.analysis.mobility.tolerances import CLEAR_CONDITION, SMALL_ENTRY, WRITTEN_ENTRIES
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.branches import Branch
 from sarrus.kernels.linalg.ranked import independent_rows
 
-# Entries of a motion that are written out, and relative size below which they are left out.
-_WRITTEN, _SMALL = 8, 1e-5
-# Independent velocities serve for a branch where their rows of its tangents have a smaller condition number.
-_CLEAR = 100.0
-
 
 def describe(names: Iterable[str], motion: Array) -> str:
     """Return a motion as names and rates, without rates that are zero up to rounding."""
-    entries = [(n, x) for n, x in zip(names, motion) if abs(x) > _SMALL * float(np.abs(motion).max())]
-    more = f" and {len(entries) - _WRITTEN} more" if len(entries) > _WRITTEN else ""
-    return ", ".join(f"{n} {x:.3g}" for n, x in entries[:_WRITTEN]) + more
+    entries = [(n, x) for n, x in zip(names, motion) if abs(x) > SMALL_ENTRY * float(np.abs(motion).max())]
+    more = f" and {len(entries) - WRITTEN_ENTRIES} more" if len(entries) > WRITTEN_ENTRIES else ""
+    return ", ".join(f"{n} {x:.3g}" for n, x in entries[:WRITTEN_ENTRIES]) + more
 
 
 def relations(names: Sequence[str], motions: Array, independent: Sequence[int]) -> str:
@@ -28,14 +24,14 @@ def relations(names: Sequence[str], motions: Array, independent: Sequence[int]) 
     ratios = motions @ np.linalg.inv(motions[list(independent)])
     dependent = [i for i in range(len(names)) if i not in independent]
     texts = []
-    for i in dependent[:_WRITTEN]:
+    for i in dependent[:WRITTEN_ENTRIES]:
         total = ""
         for k, x in zip(independent, ratios[i]):
-            if abs(x) > _SMALL:
+            if abs(x) > SMALL_ENTRY:
                 sign = (" − " if total else "−") if x < 0.0 else (" + " if total else "")
-                total += sign + ("" if abs(abs(x) - 1.0) < _SMALL else f"{abs(x):.3g} ") + names[k]
+                total += sign + ("" if abs(abs(x) - 1.0) < SMALL_ENTRY else f"{abs(x):.3g} ") + names[k]
         texts.append(f"{names[i]} = {total or 0}")
-    more = len(dependent) - _WRITTEN
+    more = len(dependent) - WRITTEN_ENTRIES
     return ", ".join(texts) + (f" and {more} more" if more > 0 else "")
 
 
@@ -47,7 +43,7 @@ def shared_independent(branches: Sequence[Branch]) -> list[int]:
     surfaces = [branch for branch in branches if not branch.cone]
     for candidate in sorted(independent_rows(branch.tangents, branch.dof) for branch in surfaces):
         parts = [branch.tangents[candidate] for branch in surfaces]
-        if all(part.shape[0] == part.shape[1] and np.linalg.cond(part) < _CLEAR for part in parts):
+        if all(part.shape[0] == part.shape[1] and np.linalg.cond(part) < CLEAR_CONDITION for part in parts):
             return candidate
     return []
 

@@ -12,6 +12,7 @@ from sarrus.analysis.mobility.exchanges import Search
 from sarrus.analysis.mobility.joint_exchanges import JointExchange, exchanged_joints
 from sarrus.analysis.mobility.relaxed_closures import Relaxation
 from sarrus.analysis.mobility.removable_rows import Place, beside, opened, place_at
+from sarrus.analysis.mobility.tolerances import NO_DIRECTION_ENTRY
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.system import System
@@ -182,4 +183,10 @@ def _is_same(system: System, other: System, t: float, found: Sequence[Place], sa
 
 
 def _vector(direction: np.ndarray) -> str:
-    return "(" + ", ".join(f"{x + 0.0:.4g}" for x in np.where(np.abs(direction) < 1e-9, 0.0, direction)) + ")"
+    return (
+        "("
+        + ", ".join(
+            f"{x + 0.0:.4g}" for x in np.where(np.abs(direction) < NO_DIRECTION_ENTRY, 0.0, direction)
+        )
+        + ")"
+    )

@@ -16,9 +16,8 @@ from sarrus.base.arrays import Array
 from sarrus.kernels.linalg import dense
 from sarrus.model.mechanism.elements import CLOSURE_ROWS, Closure
 from sarrus.model.mechanism.pose import clean, perpendicular_to
+from sarrus.model.mechanism.tolerances import PARALLEL, PERPENDICULAR
 
-# Directions with a larger cosine are one direction, with a smaller one they are normal to each other.
-_SAME, _NORMAL = 1.0 - 1e-9, 1e-9
 # Kinds that hold the two origins together, so that lines and planes may be fixed to either body.
 _CENTRED = ("weld", "point", "revolute", "universal")
 # Kinds that hold the two frames parallel.
@@ -99,8 +98,8 @@ def relaxations(closure: Closure, first: Sequence[Array], second: Sequence[Array
             along2 = clean(base.pose2.rotation @ base.pose1.rotation.T @ along) if pointing else base.axis2
         return Relaxation(closure.name, replace(base, kind=new, axis1=along, axis2=along2), swapped)
 
-    across = [n for n in mine if abs(float(n @ axis)) < _NORMAL]
-    across2 = [n for n in other if abs(float(n @ closure.axis2)) < _NORMAL]
+    across = [n for n in mine if abs(float(n @ axis)) < PERPENDICULAR]
+    across2 = [n for n in other if abs(float(n @ closure.axis2)) < PERPENDICULAR]
     if kind in _PARALLEL:
         turn = closure.pose2.rotation @ closure.pose1.rotation.T  # from body 1 to body 2, for good
         axes = mine if kind == "weld" else [axis]
@@ -112,7 +111,7 @@ def relaxations(closure: Closure, first: Sequence[Array], second: Sequence[Array
                 like("universal", a, clean(dense.product(turn, b)))
                 for a in mine
                 for b in mine
-                if abs(float(a @ b)) < _NORMAL
+                if abs(float(a @ b)) < PERPENDICULAR
             )
         yield from (like("cylindrical", a, b) for a, b in pairs)
         faces = mine if kind == "weld" else across
@@ -147,6 +146,6 @@ def distinct(directions: Sequence[Array]) -> list[Array]:
     """Return directions without those parallel to an earlier one."""
     out: list[Array] = []
     for d in directions:
-        if all(abs(float(d @ e)) < _SAME for e in out):
+        if all(abs(float(d @ e)) < 1.0 - PARALLEL for e in out):
             out.append(d)
     return out

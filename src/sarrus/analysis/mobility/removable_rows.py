@@ -18,6 +18,16 @@ from itertools import product as pairs
 
 import numpy as np
 
+from sarrus.analysis.mobility.tolerances import (
+    FLAT_CURVATURE,
+    LEAST_GROUP_SHARE,
+    OTHER_PLACES,
+    ROW_SHARES,
+    ROW_TRIALS,
+    ROWS_CLOSED,
+    TRIAL_STEP,
+    VIOLATED_PART,
+)
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.branches import Branch
 from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, descend
@@ -25,22 +35,10 @@ from sarrus.dynamics.closing.manifold import close, finite_jacobian, second_deri
 from sarrus.dynamics.impacts.activity import active
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.model.mechanism.elements import CLOSURE_ROWS
 
-# Combinations of curvatures below this multiple of the largest one vanish.
-_FLAT = 1e-6
-# Length of steps to other configurations of the motion [rad, characteristic lengths], and how many there are.
-_STEP, _PLACES = 0.1, 3
-# A row can go where at least so much of it is left in the combinations that are free: first rows that go easily, at
-# last all that are not rounding. No number that the proportions of a mechanism have by themselves.
-_SHARES = (0.23, 0.017, 3.2e-5)
-# Below this share rows go one by one.
-_LEAST = 1e-3
-# Steps that try whether motion stays the same without the rows, and what of the largest violation brings one back.
-_TRIALS, _VIOLATED = 6, 0.3
-# Rows are closed after such a step.
-_CLOSED = 1e-10
 # Rows that can go together, because a kind of closure is left.
 _TOGETHER: dict[str, tuple[tuple[str, ...], ...]] = {
     "weld": (("rx", "ry", "rz"),),
@@ -89,9 +87,9 @@ def places(system: System, q: Array, t: float, branches: Sequence[Branch], bent:
     first = place_at(system, q, t, bent)
     others = [branch.q for branch in branches]
     rng = np.random.default_rng(11)
-    for _ in range(0 if branches or first.kernel.shape[1] == 0 else _PLACES):
+    for _ in range(0 if branches or first.kernel.shape[1] == 0 else OTHER_PLACES):
         x = dense.product(first.kernel, rng.standard_normal(len(first.kernel.T)))
-        for step in (_STEP, _STEP / 5):
+        for step in (TRIAL_STEP, TRIAL_STEP / 5):
             p = close(system, system.move(q, step / dense.norm(x) * x / system.characteristic.columns), t)
             if stays_closed(system, p, q, t):
                 others.append(p)
@@ -102,8 +100,10 @@ def places(system: System, q: Array, t: float, branches: Sequence[Branch], bent:
 def beside(system: System, here: Place, t: float) -> list[Place]:
     """Return configurations next to a place in seeded directions, with open loops."""
     rng = np.random.default_rng(17)
-    steps = [rng.standard_normal(len(here.rows.T)) / system.characteristic.columns for _ in range(_PLACES)]
-    return [place_at(system, system.move(here.q, _STEP * step), t, bent=False) for step in steps]
+    steps = [
+        rng.standard_normal(len(here.rows.T)) / system.characteristic.columns for _ in range(OTHER_PLACES)
+    ]
+    return [place_at(system, system.move(here.q, TRIAL_STEP * step), t, bent=False) for step in steps]
 
 
 def place_at(system: System, q: Array, t: float, bent: bool) -> Place:
@@ -111,14 +111,14 @@ def place_at(system: System, q: Array, t: float, bent: bool) -> Place:
     size, nh, data = system.characteristic, system.nh, data_of(system)
     rows = size.even(finite_jacobian(system, q, t))
     largest = dense.largest(rows)
-    kernel = ranked(rows[:nh], data.rank_cut(CUT) * largest).null
+    kernel = ranked(rows[:nh], data.rank_cut(RANK_CUT) * largest).null
     k = kernel.shape[1] if bent else 0
     curvature = np.zeros((system.nc, k * (k + 1) // 2))
     if k:
         bending = second_derivatives(system, q, t, kernel / size.columns[:, None])
         curvature[:nh] = size.rows[:nh, None] * bending[:, *np.tril_indices(k)]
-    flat = max(_FLAT, 10.0 * data.cut) * max(largest, float(np.abs(curvature).max(initial=0.0)))
-    return Place(q, rows, kernel, curvature, data.rank_cut(CUT) * largest, flat)
+    flat = max(FLAT_CURVATURE, 10.0 * data.cut) * max(largest, float(np.abs(curvature).max(initial=0.0)))
+    return Place(q, rows, kernel, curvature, data.rank_cut(RANK_CUT) * largest, flat)
 
 
 def removable_rows(system: System, t: float, found: Sequence[Place], same_motion: bool) -> np.ndarray:
@@ -150,10 +150,14 @@ def _collect(system: System, found: Sequence[Place], kept: np.ndarray, candidate
     left = [place.free(kept) for place in found]
     if any(free.shape[1] == 0 for free in left):
         return taken
-    for groups, share in pairs(_groups(system), _SHARES):
+    for groups, share in pairs(_groups(system), ROW_SHARES):
         for group in groups:
             rows = [i for i in group if not taken[i]]
-            if not rows or not (kept & candidates)[rows].all() or (share < _LEAST and len(rows) > 1):
+            if (
+                not rows
+                or not (kept & candidates)[rows].all()
+                or (share < LEAST_GROUP_SHARE and len(rows) > 1)
+            ):
                 continue
             trial = _without(left, rows, share)
             if trial is not None:
@@ -200,7 +204,7 @@ def _brought_back(system: System, t: float, here: Place, taken: np.ndarray) -> n
         worst = np.where(kept, 0.0, opened(system, rows, t, here))
         if not worst.any():
             return taken
-        taken[int(np.argmax(worst > _VIOLATED * worst.max()))] = False
+        taken[int(np.argmax(worst > VIOLATED_PART * worst.max()))] = False
     return taken
 
 
@@ -224,11 +228,11 @@ def opened(system: System, rows: Rows | System, t: float, here: Place) -> Array:
     kernel = ranked(jacobian, here.cut).null
     rng = np.random.default_rng(13)
     worst = np.zeros(nh)
-    for _ in range(_TRIALS if kernel.shape[1] else 0):
+    for _ in range(ROW_TRIALS if kernel.shape[1] else 0):
         x = dense.product(kernel, rng.standard_normal(len(kernel.T)))
-        p = system.move(q, _STEP / 2 / dense.norm(x) * x / size.columns)
+        p = system.move(q, TRIAL_STEP / 2 / dense.norm(x) * x / size.columns)
         p = descend(rows, p, t, np.ones(system.nv))[0]
         left = np.abs(rows.constraint_residual(p, t)[: rows.nh]).max(initial=0.0)
-        if left < data_of(system).accepted(_CLOSED) and not stays_closed(system, p, q, t):
+        if left < data_of(system).accepted(ROWS_CLOSED) and not stays_closed(system, p, q, t):
             worst = np.maximum(worst, np.abs(size.rows[:nh] * system.constraint_residual(p, t)))
     return worst

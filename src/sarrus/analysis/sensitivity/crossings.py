@@ -20,6 +20,18 @@ from typing import Any
 import numpy as np
 
 from sarrus.analysis.sensitivity.flow import Flow, Point
+from sarrus.analysis.sensitivity.tolerances import (
+    CROSSING_AGREES,
+    CROSSING_AWAY,
+    CROSSING_BESIDE,
+    CROSSING_CHANGES,
+    CROSSING_NEAREST,
+    CROSSING_PART,
+    CROSSING_ROOM,
+    CROSSING_THROUGH,
+    CROSSING_TOLERANCES,
+    START_DIRECTIONS,
+)
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError, SolveError
 from sarrus.dynamics.closing.manifold import difference
@@ -31,23 +43,10 @@ from sarrus.motion.records.trajectory import Trajectory
 from sarrus.motion.simulate import simulate
 
 METHOD = "dop853"
-# Smallest singular value, as a part of its largest in the run, from which the long step goes and to which.
-AWAY = 0.05
-# The same that the nearest stage is to have: the shortest step for which it does is taken. Room about what is crossed
-# that there must be, as a part of the step.
-NEAREST, ROOM = 6e-3, 0.04
-# Where in the step what is crossed lies best, in its widest gap; and part of a given step that it is at least.
-MIDDLE, LEAST = tableau(METHOD).between(0.5), 2e-2
+# Where in the step what is crossed lies best, in its widest gap.
+MIDDLE = tableau(METHOD).between(0.5)
 # Steps in which a given step is looked at for what it crosses.
 PARTS = 16
-# The smallest singular value below which a record has no derivatives of its own: rounding goes by the square of it.
-# They are interpolated, through so many records to either side.
-BESIDE, THROUGH = 1e-2, 4
-# Changes of neighbouring motions [rad, characteristic lengths, per second]: the smaller one where a motion that crosses
-# slowly has no room for the other; and what the difference over the change may be off, as a part of its size.
-CHANGES, AGREEING = (1e-4, 1e-6), 1e-2
-# Tolerances of that motion, of which each next one is taken where it does not get to the end.
-TOLERANCES = (1e-10, 1e-11, 1e-9)
 # Of runs that are looked at here.
 QUIET: Mapping[str, Any] = {"error_estimate": False, "throw": False}
 
@@ -64,7 +63,7 @@ class Crossing:
     def inside(self, times: Array) -> tuple[Array, Array]:
         """Return the records on both sides of the crossing that have derivatives of their own."""
         way = np.arange(self.first, self.last + 1)
-        own = (self.size[way] >= BESIDE) | (way == self.first) | (way == self.last)
+        own = (self.size[way] >= CROSSING_BESIDE) | (way == self.first) | (way == self.last)
         before = times[way] < self.time
         return way[before & own], way[~before & own][::-1]
 
@@ -81,7 +80,7 @@ def crossings_of(run: Trajectory) -> list[Crossing]:
 
 def is_beside_at_end(run: Trajectory) -> np.ndarray:
     """Return which records (N,) at the end of a run are near a singular configuration that the run does not reach."""
-    near = _size(run) < BESIDE
+    near = _size(run) < CROSSING_BESIDE
     return np.asarray(np.logical_and.accumulate(near[::-1])[::-1])
 
 
@@ -101,7 +100,7 @@ def _laid(run: Trajectory, size: Array, time: float, earliest: float, latest: fl
     t = run.t
     before, behind = np.flatnonzero((t >= earliest) & (t < time)), np.flatnonzero((t <= latest) & (t > time))
     if len(before) and len(behind):
-        far = before[size[before] >= AWAY], behind[size[behind] >= AWAY]
+        far = before[size[before] >= CROSSING_AWAY], behind[size[behind] >= CROSSING_AWAY]
         before = before[before >= far[0].max()] if len(far[0]) else before
         behind = behind[behind <= far[1].min()] if len(far[1]) else behind
         starts, ends = np.meshgrid(before, behind, indexing="ij")
@@ -109,10 +108,10 @@ def _laid(run: Trajectory, size: Array, time: float, earliest: float, latest: fl
         stages = t[starts][..., None] + length[..., None] * tableau(METHOD).c
         room = np.abs(stages - time).min(axis=-1)
         speed = max(size[k] / abs(t[k] - time) for k in (before[-1], behind[0]))
-        enough = (speed * room >= NEAREST) & (room >= ROOM * length)
+        enough = (speed * room >= CROSSING_NEAREST) & (room >= CROSSING_ROOM * length)
         chosen = np.where(enough, -length, -np.inf) if enough.any() else room
         i, j = np.unravel_index(int(chosen.argmax()), room.shape)
-        if room[i, j] >= ROOM * length[i, j]:
+        if room[i, j] >= CROSSING_ROOM * length[i, j]:
             return Crossing(int(before[i]), int(behind[j]), time, size)
     raise SolveError(
         f"{run.name}: no derivatives through the singular configuration at t = {time:g} s: fewer than two steps of dt "
@@ -125,7 +124,7 @@ def interpolate(t: Array, values: Array, known: np.ndarray) -> None:
     around = np.flatnonzero(known)
     for k in np.flatnonzero(~known):
         before, behind = around[around < k], around[around > k]
-        few = 2 * THROUGH if min(len(before), len(behind)) == 0 else THROUGH
+        few = 2 * CROSSING_THROUGH if min(len(before), len(behind)) == 0 else CROSSING_THROUGH
         nodes = np.concatenate([before[-few:], behind[:few]])
         apart = t[nodes][:, None] - t[nodes]
         np.fill_diagonal(apart, 1.0)
@@ -150,7 +149,7 @@ def across(system: System, flow: Flow, begun: Point, h: float, names: Sequence[s
         return flow.step(begun, h)
     before, behind = times[0] - t, t + h - times[0]
     length = min(before / MIDDLE, behind / (1.0 - MIDDLE))
-    if len(times) > 1 or length < LEAST * h:
+    if len(times) > 1 or length < CROSSING_PART * h:
         raise SolveError(
             f"{system.name}: no derivatives of a step that begins or ends near the singular configuration at t = "
             f"{times[0]:g} s, or crosses two. Take another dt",
@@ -181,7 +180,7 @@ def check_branch(
     n, nv = flow.size, system.nv
     starts, ends = flow.in_tangent(begun), flow.in_tangent(ended)
     units = np.concatenate([system.characteristic.columns] * 2 + [np.ones(n - 2 * nv)])
-    free = ranked(units[:, None] * starts[:, :n], relative=1e-9).right
+    free = ranked(units[:, None] * starts[:, :n], relative=START_DIRECTIONS).right
     by_start = [Neighbours(None, starts[:, :n] @ turn, ends[:, :n] @ turn, units) for turn in free.T]
     by_name = [
         Neighbours(name, starts[:, k], ends[:, k], units)
@@ -216,7 +215,7 @@ class Neighbours:
         most = np.inf if self.name is None else abs(system.parameters[self.name]) or 1.0
         reach = min(1.0 / size if size else np.inf, most)
         return not np.isfinite(reach) or any(
-            self._agree(system, x, span, inputs, reach * by, reach) for by in CHANGES
+            self._agree(system, x, span, inputs, reach * by, reach) for by in CROSSING_CHANGES
         )
 
     def _agree(
@@ -226,7 +225,7 @@ class Neighbours:
         if before is None or behind is None:
             return False
         off = _between(system, before, behind) / (2.0 * change) - self.end
-        return bool(np.abs(self.units * off).max() <= AGREEING / reach)
+        return bool(np.abs(self.units * off).max() <= CROSSING_AGREES / reach)
 
     def _end(
         self, system: System, x: Array, span: float, inputs: Mapping[str, Any], by: float
@@ -239,7 +238,7 @@ class Neighbours:
         q[system.equations.activation_places] += change[2 * nv :]
         t = float(x[nq + nv + system.nu])
         run = {"duration": span, "t0": t, "method": METHOD, "every": Recording(every=None), **QUIET, **inputs}
-        for rtol in TOLERANCES:
+        for rtol in CROSSING_TOLERANCES:
             try:
                 found = simulate(system, q, v, rtol=rtol, **run)
             except SarrusError:

@@ -13,16 +13,14 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.linear.linearize import linearize
 from sarrus.analysis.sensitivity.parameters import Columns, chosen_parameters
+from sarrus.analysis.sensitivity.tolerances import DEFECTIVE, EIGENVALUES_APART, ROWS_FOLLOW, VERIFIED
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
-
-# Rows that cannot follow a parameter, relatively.
-_FOLLOW = 1e-7
-# Eigenvalues closer than this, relative to the largest one, or with a condition number above this are not simple.
-_APART, _DEFECTIVE = 1e-6, 1e8
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,10 +148,10 @@ def eigenvalue_derivatives(
     order = np.lexsort((s.imag, s.real, np.round(np.abs(s), 12)))
     s, left, right = s[order], left[:, order].conj(), right[:, order]
     overlap = np.abs((left * right).sum(axis=0))
-    condition = 1.0 / np.maximum(overlap, 1e-300)
+    condition = 1.0 / np.maximum(overlap, LEAST_DIVISOR)
     size = float(np.abs(s).max(initial=0.0))
     apart = np.array([np.abs(np.delete(s, k) - s[k]).min(initial=np.inf) for k in range(len(s))])
-    simple = (apart > _APART * size) & (condition < _DEFECTIVE)
+    simple = (apart > EIGENVALUES_APART * size) & (condition < DEFECTIVE)
     ds = np.full((len(s), len(follows.parameter_names)), complex(np.nan, np.nan))
     for k in np.flatnonzero(simple):
         w = np.linalg.solve(mass.T.astype(complex), left[dof:, k])
@@ -249,7 +247,7 @@ class _Rest:
         opened = self.row_terms.position[:, self.chosen]
         closing = -self.closing.inverse @ opened
         left = np.linalg.norm(self.terms.jacobian[: system.nh] @ closing + opened, axis=0)
-        if np.any(left > _FOLLOW * (1.0 + np.linalg.norm(opened, axis=0))):
+        if np.any(left > ROWS_FOLLOW * (1.0 + np.linalg.norm(opened, axis=0))):
             worst = int(left.argmax())
             name = self.names[worst]
             raise SolveError(
@@ -260,7 +258,7 @@ class _Rest:
         by_way = d.force[:, self.columns.q] @ self.row_terms.basis
         stiffness = z.T @ by_way @ self.closing.null
         push = z.T @ (by_way @ closing + d.force[:, self.chosen])
-        rows = ranked(stiffness, relative=ROUNDING)
+        rows = ranked(stiffness, relative=FINE_RANK_CUT)
         if rows.rank < len(rows.values):
             raise SolveError(
                 f"{system.name}: the equilibrium is not isolated, as a motion has zero stiffness: no derivative"
@@ -276,7 +274,7 @@ class _Rest:
         size = max(1.0, float(np.linalg.norm(self.multipliers)))
         other = self._followed(self._terms(self.multipliers + size * unseen))
         gap = np.abs(other - found).max(axis=0, initial=0.0)
-        if np.any(gap > 1e-5 * (1.0 + np.abs(found).max(axis=0, initial=0.0))):
+        if np.any(gap > VERIFIED * (1.0 + np.abs(found).max(axis=0, initial=0.0))):
             worst = [*self.names, *self.system.actuator_names][int(gap.argmax())]
             raise SolveError(
                 f"{self.system.name}: rows that are redundant here are independent nearby along {worst!r}, so the "

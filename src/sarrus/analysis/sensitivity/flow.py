@@ -8,20 +8,21 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.analysis.sensitivity.parameters import Columns
+from sarrus.analysis.sensitivity.tolerances import LOOK_AHEAD
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, row_terms, terms
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.integrate.stepping import BESIDE
 from sarrus.kernels.integrate.tableau import tableau
+from sarrus.kernels.integrate.tolerances import STAGE_BESIDE
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.projected import acceleration_change, correction
 from sarrus.kernels.linalg.quaternions import normalize
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.run_state import SPLIT_PIVOT
+from sarrus.kernels.memory.tolerances import SPLIT_PIVOT
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,10 +31,6 @@ class Point:
 
     x: Array
     along: Array
-
-
-# Part of a step after which singular values are looked at for how fast they fall.
-AHEAD = 1e-3
 
 
 class Flow:
@@ -105,12 +102,12 @@ class Flow:
             return False
         system, x = self.work, start.x
         ahead = x.copy()
-        ahead[self.columns.q] += AHEAD * h * system.coordinate_rate(x[self.columns.q], x[self.columns.v])
-        ahead[system.parts.t] += AHEAD * h
+        ahead[self.columns.q] += LOOK_AHEAD * h * system.coordinate_rate(x[self.columns.q], x[self.columns.v])
+        ahead[system.parts.t] += LOOK_AHEAD * h
         here, there = (system.characteristic.even(self._jacobian(each)) for each in (x, ahead))
         rows = at_rank(here, self.rank)
         u, w = rows.left[:, -1], rows.right[:, -1]
-        return bool(rows.kept[-1] < 2.0 / AHEAD * abs(u @ (there - here) @ w))
+        return bool(rows.kept[-1] < 2.0 / LOOK_AHEAD * abs(u @ (there - here) @ w))
 
     def in_tangent(self, point: Point) -> Array:
         """Return the changes (ϑ, δv, δw) at a point (size, width)."""
@@ -261,4 +258,4 @@ class Flow:
         ahead[system.parts.t] += h
         left, rows = np.abs(system.compiled.function("residuals")(ahead)), system.characteristic.rows
         gap, slip = (rows[:nh] * left[:nh]).max(), (rows * left[nh:]).max()
-        return not max(gap, h * slip) <= BESIDE * size * size
+        return not max(gap, h * slip) <= STAGE_BESIDE * size * size

@@ -13,7 +13,8 @@ from sarrus.base.numbers import three_numbers
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.manifold import holonomic_jacobian
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 Output = str | tuple[str, ArrayLike]
 
@@ -56,7 +57,7 @@ class HeldRows:
         beside = np.random.default_rng(11).standard_normal((3, system.nv)) * 0.02 / self.sizes.columns
         places = [q, *(system.move(q, x) for x in beside)]
         found = [self.singular(p)[1] for p in places]
-        self.cut = CUT * max(float(values[0]) for values in found)
+        self.cut = RANK_CUT * max(float(values[0]) for values in found)
         self.full = found[0]
 
     def require_full_rank(self) -> None:

@@ -11,11 +11,20 @@ import numpy as np
 from scipy.optimize import brentq
 
 from sarrus.analysis.configurations.search_limits import SearchLimits
+from sarrus.analysis.configurations.tolerances import STRAIGHT
 from sarrus.analysis.singularities.locked_rows import HeldRows
+from sarrus.analysis.singularities.tolerances import (
+    LARGER_GAP,
+    LOCUS_CUT,
+    LOCUS_DIFFERENCE,
+    LOCUS_MET,
+    LOCUS_OFF,
+    LOCUS_SHORTEST,
+    LOCUS_STEPS,
+)
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.assembly import held_velocities
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     came_back,
     close,
     difference,
@@ -24,15 +33,10 @@ from sarrus.dynamics.closing.manifold import (
     turning,
     walk,
 )
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 
 # Steps of a walk, and of a curve one way.
 _RAY, _STEPS = 120, 3000
-# The secant method onto the locus: iterations, the value that counts as zero, and the step of difference quotients.
-_NEWTON, _ZERO, _BESIDE = 12, 1e-14, 1e-5
-# How far off the locus the left singular vectors are taken.
-_OFF = 2e-3
-# A step of a curve is halved where it bends by more than this cosine, down to this share.
-_STRAIGHT, _SHORTEST = 0.95, 1e-2
 
 
 class LocusTrace:
@@ -66,7 +70,7 @@ class LocusTrace:
             q,
             direction,
             t=self.t,
-            step=2 * STEP,
+            step=2 * WALK_STEP,
             cut=self.walk_cut,
             hold=self.hold,
             scale=self.scale,
@@ -91,18 +95,18 @@ class LocusTrace:
 
         if value(0.0) * value(1.0) >= 0.0:
             return None
-        q = self.moved(last, float(brentq(value, 0.0, 1.0, xtol=1e-14)) * chord)
-        return q if self.rows.least(q) < 1e3 * self.rows.cut else None
+        q = self.moved(last, float(brentq(value, 0.0, 1.0, xtol=LOCUS_MET)) * chord)
+        return q if self.rows.least(q) < LOCUS_CUT * self.rows.cut else None
 
     def gradient(self, q: Array, left: Array) -> tuple[Array, Array]:
         """Return the derivative of the signed singular value (2,) along the two motions, and the motions (nv, 2)."""
         basis = self.basis(q)
         slope = [
             (
-                self.rows.signed(self.moved(q, _BESIDE * x), left)
-                - self.rows.signed(self.moved(q, -_BESIDE * x), left)
+                self.rows.signed(self.moved(q, LOCUS_DIFFERENCE * x), left)
+                - self.rows.signed(self.moved(q, -LOCUS_DIFFERENCE * x), left)
             )
-            / (2 * _BESIDE)
+            / (2 * LOCUS_DIFFERENCE)
             for x in basis.T
         ]
         return np.array(slope), basis
@@ -117,11 +121,11 @@ class LocusTrace:
             return None
         across, rate = basis @ slope / size, size
         value = self.rows.signed(q, left)
-        for _ in range(_NEWTON):
+        for _ in range(LOCUS_STEPS):
             step = -value / rate
-            if abs(step) > 2 * STEP:
+            if abs(step) > 2 * WALK_STEP:
                 return None
-            if abs(step) < _ZERO:
+            if abs(step) < LOCUS_MET:
                 break
             q = self.moved(q, step * across)
             before, value = value, self.rows.signed(q, left)
@@ -145,8 +149,8 @@ class LocusTrace:
 
     def _one_way(self, start: Array, way: Array, left: Array) -> tuple[list[Array], bool]:
         path: list[Array] = []
-        q, tangent, length = start, way, STEP
-        while len(path) < _STEPS and length > _SHORTEST * STEP:
+        q, tangent, length = start, way, WALK_STEP
+        while len(path) < _STEPS and length > LOCUS_SHORTEST * WALK_STEP:
             left = self._beside(q, tangent, left)
             landed = self.onto(self.moved(q, length * tangent), left)
             if landed is None:
@@ -157,7 +161,7 @@ class LocusTrace:
             ahead = basis @ np.array([-slope[1], slope[0]]) / size
             cosine = float((self.scale * ahead) @ (self.scale * tangent))
             gone = float(np.linalg.norm(self.scale * difference(self.system, q, p)))
-            if abs(cosine) < _STRAIGHT or gone > 2.0 * length or gone < 0.2 * length:
+            if abs(cosine) < STRAIGHT or gone > 2.0 * length or gone < 0.2 * length:
                 length /= 2
                 continue
             if not self.limits.contain(p):
@@ -168,7 +172,7 @@ class LocusTrace:
                 end = start.copy()
                 end[self.turns] += 2 * np.pi * np.rint((p - start)[self.turns] / (2 * np.pi))
                 return [*path, end], True
-            q, tangent, length = p, ahead, min(STEP, 2 * length)
+            q, tangent, length = p, ahead, min(WALK_STEP, 2 * length)
         return path, False
 
     def _beside(self, q: Array, tangent: Array, left: Array) -> Array:
@@ -176,12 +180,12 @@ class LocusTrace:
         basis = self.basis(q)
         along = basis.T @ (self.scale**2 * tangent)
         across = basis @ np.array([-along[1], along[0]])
-        places = [self.moved(q, sign * _OFF * across) for sign in (1.0, -1.0)]
+        places = [self.moved(q, sign * LOCUS_OFF * across) for sign in (1.0, -1.0)]
         found = [self.rows.singular(p) for p in places]
-        best = 0 if found[0][1][-1] >= found[1][1][-1] * (1.0 - 1e-6) else 1
+        best = 0 if found[0][1][-1] >= found[1][1][-1] * (1.0 - LARGER_GAP) else 1
         return found[best][0] if found[best][1][-1] > self.rows.cut else left
 
     def passes(self, piece: Array, q: Array) -> bool:
         """Return whether a curve passes q, modulo full turns."""
         gaps = [np.linalg.norm(self.scale * difference(self.system, p, q, self.turns)) for p in piece]
-        return bool(min(gaps) < 0.75 * STEP)
+        return bool(min(gaps) < 0.75 * WALK_STEP)

@@ -7,13 +7,19 @@ from itertools import islice
 
 import numpy as np
 
+from sarrus.analysis.singularities.tolerances import (
+    CONVERGED_STEP,
+    MEASURE_DESCENT,
+    MEASURE_LONGEST,
+    MEASURE_NEWTON,
+    SLOPE_ZERO,
+    SLOW_STEP,
+)
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.branches import find_branches, goes_on, tangents
-from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE
 from sarrus.dynamics.closing.manifold import (
-    STEP,
     close,
     difference,
     holonomic_jacobian,
@@ -21,13 +27,12 @@ from sarrus.dynamics.closing.manifold import (
     stays_closed,
     walk,
 )
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE, WALK_STEP
 from sarrus.dynamics.model.derivatives import row_gradient
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ROUNDING, at_rank, ranked
-
-# Longest step of the descent [rad, κ], its iterations, and those of the final Newton method.
-LONGEST, DESCENT, _NEWTON = 0.2, 60, 20
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
 
 
 class Measure:
@@ -104,7 +109,7 @@ class Measure:
         rows[: self.system.nh] = self.row_scale * left
         return np.asarray(row_gradient(self.system, q, rows, right / self.scale, self.t) / self.scale)
 
-    def walk(self, q: Array, direction: Array, step: float = STEP) -> Iterator[tuple[Array, Array]]:
+    def walk(self, q: Array, direction: Array, step: float = WALK_STEP) -> Iterator[tuple[Array, Array]]:
         """Walk from q along x̂ through the closed configurations; tangents are velocities.
 
         See `sarrus.dynamics.closing.manifold.walk`.
@@ -116,14 +121,14 @@ class Measure:
     def descend(self, q: Array) -> tuple[Array, bool]:
         """Follow the singular value down to zero; return (q, whether zero was reached)."""
         value, left, right = self.value(q)
-        for _ in range(DESCENT):
+        for _ in range(MEASURE_DESCENT):
             if value < self.cut:
                 return self.converge(q, left)
             slope = self.gradient(q, left, right)
             size = float(np.linalg.norm(slope))
-            if size < 1e-9 * (1.0 + value):
+            if size < SLOPE_ZERO * (1.0 + value):
                 return q, False
-            step = -slope * min(value / size**2, LONGEST / size)
+            step = -slope * min(value / size**2, MEASURE_LONGEST / size)
             for _ in range(6):
                 p = self.moved(q, step)
                 there = self.value(p)
@@ -132,7 +137,7 @@ class Measure:
                 step = step / 2
             else:
                 return q, False
-            slow = there[0] > 0.9 * value and float(np.linalg.norm(step)) < 1e-6
+            slow = there[0] > 0.9 * value and float(np.linalg.norm(step)) < SLOW_STEP
             q, (value, left, right) = p, there
             if slow:
                 return q, False
@@ -147,7 +152,7 @@ class Measure:
         system, nv, nh = self.system, self.system.nv, self.system.nh
         indices = np.flatnonzero(self.free)
         start = q
-        for _ in range(_NEWTON):
+        for _ in range(MEASURE_NEWTON):
             jacobian, g = self.rows(q), self.matrix(q)
             open_rows = self.row_scale * system.constraint_residual(q, self.t)
             residual = np.concatenate([open_rows, g.T[indices] @ left])
@@ -157,11 +162,11 @@ class Measure:
                 matrix[nh + k, :nv] = self._slope(q, left, np.eye(nv)[i])
             matrix[nh : nh + len(indices), nv:] = g.T[indices]
             matrix[-1, nv:] = left
-            step = ranked(matrix, relative=ROUNDING).solve(-np.append(residual, 0.0))
+            step = ranked(matrix, relative=FINE_RANK_CUT).solve(-np.append(residual, 0.0))
             q, left = system.move(q, step[:nv] / self.scale), left + step[nv:]
             left /= np.linalg.norm(left)
-            if np.abs(step).max() < 1e-13:
+            if np.abs(step).max() < CONVERGED_STEP:
                 break
-        near = self.away(start, q) < LONGEST
+        near = self.away(start, q) < MEASURE_LONGEST
         good = stays_closed(system, q, start, self.t)
-        return q, bool(near and good and self.value(q)[0] < ROUNDING * self.cut / CUT)
+        return q, bool(near and good and self.value(q)[0] < FINE_RANK_CUT * self.cut / RANK_CUT)

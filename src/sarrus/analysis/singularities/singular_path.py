@@ -10,21 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.analysis.configurations.tolerances import NO_PROGRESS
 from sarrus.analysis.singularities.singular_measure import Measure
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE
-from sarrus.dynamics.closing.manifold import (
-    STEP,
-    close,
-    closed_start,
-    difference,
-    holonomic_jacobian,
-    rank_cut,
-)
+from sarrus.dynamics.closing.manifold import close, closed_start, difference, holonomic_jacobian, rank_cut
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE, WALK_STEP
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
@@ -127,7 +121,7 @@ def distance_to_singularity(
 
 
 def path_between(
-    system: System, start: ArrayLike, end: ArrayLike, *, step: float = STEP, t: float = 0.0
+    system: System, start: ArrayLike, end: ArrayLike, *, step: float = WALK_STEP, t: float = 0.0
 ) -> Array:
     """Return closed configurations (T, nq) from start to end, each by ``step`` [rad, κ] nearer to the end.
 
@@ -145,7 +139,7 @@ def path_between(
         size = float(np.linalg.norm(x))
         p = close(system, system.move(q, x * min(1.0, step / size) / scale), t) if size > 0.0 else q
         missing = float(np.linalg.norm(scale * difference(system, p, goal)))
-        if missing > left - 1e-3 * step or open_by(system, p, t) > DATA_TOLERANCE:
+        if missing > left - NO_PROGRESS * step or open_by(system, p, t) > DATA_TOLERANCE:
             raise SolveError(
                 f"{system.name}: no motion leads nearer to the end than {left:.3g}; the two configurations may be "
                 "different modes of assembly",

@@ -9,19 +9,28 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.analysis.mobility.mobility import weightiest_closures
-from sarrus.analysis.singularities.singular_measure import DESCENT, LONGEST, Measure
+from sarrus.analysis.singularities.singular_measure import Measure
+from sarrus.analysis.singularities.tolerances import (
+    HOME_DIRECTION,
+    LEAST_AWAY,
+    MEASURE_DESCENT,
+    MEASURE_LONGEST,
+    NEARER,
+    SHORTEST_HOME,
+    SLOPE_ZERO,
+    WALK_CURVE,
+    WALK_RAYS,
+    WALK_REACH,
+)
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.closing.manifold import STEP, came_back, closed_start, turning
+from sarrus.dynamics.closing.manifold import came_back, closed_start, turning
+from sarrus.dynamics.closing.tolerances import WALK_STEP
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import beyond, ranked
-
-# How far the walks go [rad, κ] with several degrees of freedom and with one, and how many directions are walked where
-# there are several.
-_REACH, _CURVE, _RAYS = 7.0, 50.0, 12
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +144,7 @@ def _search(measure: Measure, start: Array, reach: float | None) -> tuple[Array 
         return None, np.inf, start, True
     if freedom > 1:
         consider(start)
-    farthest = reach if reach is not None else _REACH if freedom > 1 else _CURVE
+    farthest = reach if reach is not None else WALK_REACH if freedom > 1 else WALK_CURVE
     for direction in _directions(measure, start, tangent, left, right):
         back = _ray(measure, start, direction, min(farthest, 1.5 * distance), consider)
         if back and freedom == 1:
@@ -146,12 +155,12 @@ def _search(measure: Measure, start: Array, reach: float | None) -> tuple[Array 
 def _directions(measure: Measure, start: Array, tangent: Array, left: Array, right: Array) -> Iterator[Array]:
     """Yield unit directions of walks: downhill and uphill first, then seeded ones."""
     slope = measure.gradient(start, left, right)
-    first = slope if np.linalg.norm(slope) > 1e-9 else tangent[:, 0]
+    first = slope if np.linalg.norm(slope) > SLOPE_ZERO else tangent[:, 0]
     yield -first / np.linalg.norm(first)
     yield first / np.linalg.norm(first)
     if tangent.shape[1] > 1:
         rng = np.random.default_rng(10)
-        for _ in range(_RAYS - 2):
+        for _ in range(WALK_RAYS - 2):
             x = tangent @ rng.standard_normal(tangent.shape[1])
             yield x / np.linalg.norm(x)
 
@@ -169,7 +178,9 @@ def _ray(
             return False
         travelled += measure.away(last, q)
         before, last, value = value, q, ahead
-        if travelled > 4 * STEP and came_back(system, start, direction / scale, q, tangent, turns, scale):
+        if travelled > 4 * WALK_STEP and came_back(
+            system, start, direction / scale, q, tangent, turns, scale
+        ):
             return True
         if travelled > reach:
             return False
@@ -179,7 +190,7 @@ def _ray(
 def _nearest(measure: Measure, start: Array, q: Array) -> Array:
     """Move q along the singular surface towards the start while the distance decreases."""
     length = 1.0
-    for _ in range(DESCENT):
+    for _ in range(MEASURE_DESCENT):
         _, left, right = measure.value(q)
         normal = measure.gradient(q, left, right)
         tangent = measure.tangent(q)
@@ -188,13 +199,13 @@ def _nearest(measure: Measure, start: Array, q: Array) -> Array:
         if size > 0.0:
             home = home - normal * (normal @ home) / size**2
         away = measure.away(start, q)
-        if np.linalg.norm(home) < 1e-6 * max(away, 1e-3):
+        if np.linalg.norm(home) < HOME_DIRECTION * max(away, LEAST_AWAY):
             break
-        step = length * home * min(1.0, LONGEST / float(np.linalg.norm(home)))
+        step = length * home * min(1.0, MEASURE_LONGEST / float(np.linalg.norm(home)))
         p, found = measure.descend(measure.moved(q, step))
-        if found and measure.away(start, p) < away - 1e-12:
+        if found and measure.away(start, p) < away - NEARER:
             q, length = p, min(1.0, 2 * length)
-        elif length > 1e-3:
+        elif length > SHORTEST_HOME:
             length /= 4
         else:
             break

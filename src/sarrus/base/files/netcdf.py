@@ -20,11 +20,11 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.files.atomic import replacing, write
 from sarrus.base.files.deferred_errors import DeferredErrorFile
 from sarrus.base.files.seals import add_seal, content_of, seal, unsealed
+from sarrus.base.files.tolerances import NETCDF_IN_MEMORY
 
 if TYPE_CHECKING:
     import xarray as xr
 
-_IN_MEMORY = 64e6  # size [bytes] up to which a file is built in memory and written with one flush
 # Characters not allowed in names of variables and dimensions; in the file they are percent-encoded (%2F …).
 _IMPOSSIBLE = re.compile(r"[/% \x00-\x1f\x7f]|^\.")
 
@@ -96,7 +96,7 @@ class Dataset:
         import h5netcdf
 
         needed = sum(variable.values.nbytes for variable in self.all.values())
-        if needed > _IN_MEMORY:
+        if needed > NETCDF_IN_MEMORY:
             with large(path, kept=kept, needed=needed) as (file, disk):
                 self._fill(file, disk.check)
             return

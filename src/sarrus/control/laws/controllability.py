@@ -11,15 +11,14 @@ from numpy.typing import ArrayLike
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
+from sarrus.control.laws.tolerances import NO_ENTRY
 from sarrus.dynamics.model.activations import driving_matrix
 from sarrus.dynamics.solve.inverse_dynamics import constraint_rank
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import ROUNDING, at_rank, ranked
-
-# Entries of a direction below this part of its largest are left out of its name.
-_SMALL = 1e-6
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +66,7 @@ def controllability_at(system: Workspace, q: Array, velocity: Array, t: float) -
     rank = constraint_rank(system, q, velocity, t, jacobian)
     basis = at_rank(jacobian, rank).null
     actuation = driving_matrix(system, q, velocity, t)
-    reach = ranked(basis.T @ actuation, ROUNDING * dense.norm(actuation))
+    reach = ranked(basis.T @ actuation, FINE_RANK_CUT * dense.norm(actuation))
     lost, found, dof = basis @ reach.left_null, reach.rank, basis.shape[1]
     return Controllability(
         controllable=found == dof,
@@ -86,9 +85,9 @@ def in_words(names: Sequence[str], direction: Array) -> str:
     scaled = direction / direction[np.argmax(lengths > 0.99 * lengths.max())]  # of equal ones the first
     terms = []
     for name, weight in zip(names, scaled):
-        if abs(weight) < _SMALL:
+        if abs(weight) < NO_ENTRY:
             continue
         sign = "− " if weight < 0.0 else "+ "
-        size = "" if abs(abs(weight) - 1.0) < _SMALL else f"{abs(weight):.3g} "
+        size = "" if abs(abs(weight) - 1.0) < NO_ENTRY else f"{abs(weight):.3g} "
         terms.append(f"{sign}{size}{name}")
     return " ".join(terms).removeprefix("+ ")

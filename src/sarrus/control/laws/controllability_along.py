@@ -13,19 +13,19 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import finite_array, number_between
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.control.laws.controllability import Controllability, controllability_at, in_words
 from sarrus.control.laws.hand_over import switching_times
+from sarrus.control.laws.tolerances import PLACES_IN_PHASE
 from sarrus.dynamics.impacts.activity import active
 from sarrus.dynamics.model.activations import driving_matrix
 from sarrus.dynamics.solve.inverse_dynamics import constraint_rank
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ROUNDING, at_rank, ranked
+from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
 from sarrus.symbolic.equations.equations import activity_parameter
-
-# Places within a phase, as parts of its duration, at which it is looked at; never at its ends.
-_PLACES = (0.02, 0.5, 0.98)
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,7 @@ def controllability_along(
         on = {name: bool(np.searchsorted(own, middle, side="right") % 2) for name, own in times.items()}
         work.parameters.update({activity_parameter(name): float(value) for name, value in on.items()})
         found = []
-        for part in _PLACES:
+        for part in PLACES_IN_PHASE:
             t = start + part * (end - start)
             x = place(t)
             found.append((t, controllability_at(work, x, np.zeros(system.nv), t)))
@@ -157,8 +157,8 @@ def controllability_along(
         phases.append(Phase(start, end, holding, worst, reach))
     switches = tuple(_load(work, times, t, place(t)) for t in at)
     every = np.hstack(reached)
-    columns = every / np.maximum(np.sqrt((every**2).sum(axis=0)), 1e-300)
-    never = ranked(columns.T, relative=CUT).null if columns.size else np.eye(system.nv)
+    columns = every / np.maximum(np.sqrt((every**2).sum(axis=0)), LEAST_DIVISOR)
+    never = ranked(columns.T, relative=RANK_CUT).null if columns.size else np.eye(system.nv)
     return ControllabilityAlong(
         tuple(phases), switches, all(phase.reach.controllable for phase in phases), read_only(never),
         tuple(in_words(system.velocity_names, column) for column in never.T),
@@ -188,7 +188,7 @@ def _reached(work: Workspace, q: Array, t: float) -> Array:
     basis, actuation = _basis(work, q, t)
     columns = work.characteristic.columns
     inertia = dense.product(dense.product(basis.T, _even_mass(work, q)), basis)
-    gains = ranked(inertia, relative=ROUNDING).solve(dense.product(basis.T, actuation))
+    gains = ranked(inertia, relative=FINE_RANK_CUT).solve(dense.product(basis.T, actuation))
     return np.asarray(dense.product(basis, gains) / columns[:, None])
 
 
@@ -209,16 +209,18 @@ def _load(work: Workspace, times: Mapping[str, Array], t: float, q: Array) -> Sw
     A = work.characteristic.even(held.constraint_jacobian(q, zero, t))
     rows = [k for name in names for k in range(*held.closure_rows[name].indices(len(A)))]
     others = np.delete(A, rows, axis=0)
-    scale = max(float(np.abs(A).max(initial=0.0)), 1e-300)
-    left = ranked(others, CUT * scale).null if len(others) else np.eye(work.nv)
-    own = ranked(dense.product(A[rows], left), CUT * scale)  # what is left of the rows beside those that hold
+    scale = max(float(np.abs(A).max(initial=0.0)), LEAST_DIVISOR)
+    left = ranked(others, RANK_CUT * scale).null if len(others) else np.eye(work.nv)
+    own = ranked(
+        dense.product(A[rows], left), RANK_CUT * scale
+    )  # what is left of the rows beside those that hold
     basis = dense.product(left, own.null)  # of the motions with all of it
     actuation = driving_matrix(held, q, zero, t) / work.characteristic.columns[:, None]
-    push = ranked(dense.product(basis.T, actuation), ROUNDING * dense.norm(actuation))
+    push = ranked(dense.product(basis.T, actuation), FINE_RANK_CUT * dense.norm(actuation))
     # internal forces S n are Aᵀλ on what the other rows leave: of the own rows own.leftᵀ λ is unique
     internal = dense.product(dense.product(left.T, actuation), push.null)
     loads = dense.product(own.right.T, internal) if own.rank else np.zeros((0, internal.shape[1]))
-    free = ranked(loads, ROUNDING * max(dense.norm(actuation), 1e-300)) if loads.size else None
+    free = ranked(loads, FINE_RANK_CUT * max(dense.norm(actuation), LEAST_DIVISOR)) if loads.size else None
     count = free.rank if free is not None else 0
     labels = [held.constraint_names[k] for k in rows]
     remaining = np.eye(own.rank) if free is None else free.left_null

@@ -15,10 +15,9 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.control.laws.tolerances import ACHIEVED
 from sarrus.symbolic.equations.symbolic import ParameterValues
 
-# Relative size of what is left of a level from which it counts as not achieved.
-ACHIEVED = 1e-7
 # Units that rows of a level may have, up to powers of time, as powers of length and mass.
 UNITS = {"m": (1, 0), "rad": (0, 0), "1": (0, 0), "N": (1, 1), "N m": (2, 1), "": (0, 0)}
 # Of a streamed reference: the settings NAME.reference_rate and NAME.reference_acceleration.

@@ -11,9 +11,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.control.laws.demands import Demand, Level
 from sarrus.control.laws.law_failure import refusal
-
-# A limit is reached by what is nearer to it than this part of its size.
-_REACHED = 1e-6
+from sarrus.control.laws.tolerances import LIMIT_TOUCHED
 
 
 @dataclass(frozen=True)
@@ -54,7 +52,7 @@ class LimitUse:
     @property
     def reached(self) -> bool:
         """Whether the value is at one of the limits."""
-        size = _REACHED * (1.0 + abs(self.value))
+        size = LIMIT_TOUCHED * (1.0 + abs(self.value))
         return self.value <= self.lower + size or self.value >= self.upper - size
 
     def __str__(self) -> str:

@@ -26,16 +26,15 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import finite_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.control.laws.activation import smooth_step
 from sarrus.control.laws.demands import Demand, ForceDemand, Settings
+from sarrus.control.laws.tolerances import HANDED_OVER
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.symbolic.equations.equations import activity_parameter
 from sarrus.symbolic.equations.singular_values import gram_across
-
-# Relative size below which rows of A depend on others, as in `gram_across`: looser than loops are open.
-_DEPENDENT = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +177,7 @@ class TracedHandOver:
             {activity_parameter(name): 1.0 for name in self.given.names if name in work.closure_rows}
         )
         A = held.characteristic.even(held.constraint_jacobian(q, v, t))[: self.rows_of_law]
-        others, cut = np.delete(A, self.rows, axis=0), _DEPENDENT * np.abs(A).max(initial=1e-300)
+        others, cut = np.delete(A, self.rows, axis=0), HANDED_OVER * np.abs(A).max(initial=LEAST_DIVISOR)
         return float(ranked(A, cut).rank > (ranked(others, cut).rank if len(others) else 0))
 
 

@@ -8,12 +8,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.control.laws.tolerances import EQUALITY_CUT, LIMIT_MISSED
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.kernels.linalg.ranked import ranked
-
-# Relative size of singular values of the rows that hold exactly, below which they lose rank, as of levels of a law; and
-# by how much limits may be missed where these rows leave nothing free.
-_RANK, _MISSED = 1e-8, 1e-9
 
 
 def smallest_infeasible(
@@ -39,7 +36,7 @@ def smallest_infeasible(
     owners : (m,) owner of each row; rows of a cone have one owner; −1 for rows that are ignored.
     order : owners in the order in which they are left out.
     """
-    parts = ranked(equal, relative=_RANK)
+    parts = ranked(equal, relative=EQUALITY_CUT)
     start, free = parts.solve(right), parts.null
     rows, left = limits @ free, most - limits @ start
     ends = lines + np.cumsum([0, *cones])
@@ -54,7 +51,7 @@ def smallest_infeasible(
         if free.shape[1] == 0:
             missed = [-left[i] for i in np.flatnonzero(flat)]
             missed += [float(np.linalg.norm(left[ends[k] + 1 : ends[k + 1]])) - left[ends[k]] for k in whole]
-            return max(missed, default=0.0) > _MISSED * largest
+            return max(missed, default=0.0) > LIMIT_MISSED * largest
         found = solve_cone_program(
             np.eye(free.shape[1]), np.zeros(free.shape[1]), rows[places], left[places],
             cones=[cones[k] for k in whole], throw=False,

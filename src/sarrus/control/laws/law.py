@@ -26,18 +26,12 @@ from sarrus.control.laws.demands import (
 from sarrus.control.laws.explanation import Explanation, LimitUse, explained
 from sarrus.control.laws.hand_over import ContactUnknowns, with_hand_overs
 from sarrus.control.laws.law_arrays import LawArrays, law_table
-from sarrus.control.laws.law_failure import (
-    MEASURED,
-    gap_place,
-    is_too_large,
-    no_answer,
-    refusal,
-    what_was_open,
-)
+from sarrus.control.laws.law_failure import gap_place, is_too_large, no_answer, refusal, what_was_open
 from sarrus.control.laws.law_limits import LawLimits, damped_where_refused
 from sarrus.control.laws.law_options import LawOptions, chosen
 from sarrus.control.laws.least_norm import constant_norm, norm_levels
 from sarrus.control.laws.row_units import in_characteristic_units, times_rows
+from sarrus.control.laws.tolerances import LEVEL_CUT, MEASURED
 from sarrus.dynamics.closing.closed_state import gap_expression, largest_opening, what_is_open
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.model.control_metric import control_norm, unit_of_controls
@@ -50,8 +44,6 @@ from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.platform.c_function import command, distribution
 from sarrus.symbolic.equations.symbolic import ParameterValues
 
-# Relative size below which a row of demands counts as a combination of those above it, or as out of reach.
-LEVEL_CUT = 1e-8
 # For so many topologies the rank of A is kept.
 _KEPT = 1024
 

@@ -12,6 +12,7 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
 from sarrus.codegen.native import NativeFunction
 from sarrus.control.laws.demands import Demand
+from sarrus.control.laws.tolerances import OVERFLOWING
 from sarrus.dynamics.closing.closed_state import what_is_open
 from sarrus.dynamics.model.inertia import ill_posed
 
@@ -25,11 +26,6 @@ _OUTPUTS = {
     "memory": "memory of the law",
     "contacts": "state of the contacts",
 }
-# From here on products of numbers overflow.
-_HUGE = 1e100
-# Loops that are open by no more [rad, characteristic lengths] are those of a q that was measured, by encoders or in a
-# plant whose loops are soft.
-MEASURED = 3e-3
 
 
 def gap_place(native: NativeFunction) -> int:
@@ -49,7 +45,7 @@ def what_was_open(law: Any, q: ArrayLike, t: float) -> str:
 def is_too_large(law: Any) -> bool:
     """Return whether a number of the last call is not finite, or its square would not be."""
     with np.errstate(all="ignore"):
-        return bool((~(np.abs(law.native(law.arrays.input)) < _HUGE)).any())
+        return bool((~(np.abs(law.native(law.arrays.input)) < OVERFLOWING)).any())
 
 
 def no_answer(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> SarrusError:

@@ -14,6 +14,7 @@ from sarrus.control.laws.demands import Demand, ForceDemand
 from sarrus.control.laws.explanation import LimitUse
 from sarrus.control.laws.infeasible_limits import smallest_infeasible
 from sarrus.control.laws.law_arrays import LawArrays
+from sarrus.control.laws.tolerances import LIMIT_MULTIPLIER
 from sarrus.dynamics.optimize.cone_rows import ConeRows
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.memory import law_contact_layout as cn
@@ -27,8 +28,6 @@ OUTCOMES = {
     cn.DAMPED: "damped",
     cn.FAILED: "infeasible",
 }
-# Relative multiplier from which a limit counts as reached.
-_REACHED = 1e-3
 
 
 class LawLimits:
@@ -202,7 +201,7 @@ class LawLimits:
         order = np.argsort(-report, kind="stable")
         if self.outcome in ("damped", "infeasible"):
             return tuple(self._names[k] for k in self._contradicting(law, levels, rank, order.tolist()))
-        least = _REACHED * float(report.max(initial=0.0))
+        least = LIMIT_MULTIPLIER * float(report.max(initial=0.0))
         return tuple(self._names[k] for k in order if report[k] > least)
 
     def _contradicting(

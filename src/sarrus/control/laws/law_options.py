@@ -16,8 +16,9 @@ from sarrus.base.numbers import real_array
 from sarrus.control.laws.demands import Demand, ForceDemand, Settings
 from sarrus.control.laws.hand_over import HandOver
 from sarrus.dynamics.model.control_limits import control_bounds, limited_by_state
-from sarrus.dynamics.optimize.cone_program import ACCEPTED, ITERATIONS, TARGET, WARM_SHIFT
+from sarrus.dynamics.optimize.cone_program import ITERATIONS
 from sarrus.dynamics.optimize.cone_rows import ConeRows
+from sarrus.dynamics.optimize.tolerances import PROGRAM_ACCEPTED, PROGRAM_TARGET, WARM_SHIFT
 from sarrus.dynamics.system import System
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory.record import laid
@@ -130,7 +131,7 @@ class LawOptions:
             )
         parts.rate[:] = self.largest_rate
         parts.soft_share[:] = self.checked_share(law)
-        parts.solver[:] = TARGET, ACCEPTED, ITERATIONS, WARM_SHIFT
+        parts.solver[:] = PROGRAM_TARGET, PROGRAM_ACCEPTED, ITERATIONS, WARM_SHIFT
         return data
 
     def controls(self, law: str, system: System) -> Array:

@@ -13,8 +13,7 @@ from typing import Any
 
 import casadi as ca
 
-# Below this ω d is so short that two terms of a series are exact.
-_SHORT = 1e-4
+from sarrus.control.legged.tolerances import LEAST_DOUBLE_SUPPORT, SHORT_STEP
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,8 @@ class DivergentSteps:
     def _carry(self) -> Any:
         """ω d / (1 − e^(−ω d)), the step for an offset of one; 1 without double support."""
         x = self.rate * self.double
-        some = ca.fmax(x, _SHORT)
-        return ca.if_else(x < _SHORT, 1.0 + 0.5 * x + x * x / 12.0, some / (1.0 - ca.exp(-some)))
+        some = ca.fmax(x, SHORT_STEP)
+        return ca.if_else(x < SHORT_STEP, 1.0 + 0.5 * x + x * x / 12.0, some / (1.0 - ca.exp(-some)))
 
     @property
     def _decay(self) -> Any:
@@ -67,7 +66,7 @@ class DivergentSteps:
         """
         alone = following * ca.exp(-self.rate * self.single)
         left = ca.fmax(self.double - since, 0.0)
-        speed = step / ca.fmax(self.double, 1e-6)
+        speed = step / ca.fmax(self.double, LEAST_DOUBLE_SUPPORT)
         lead = speed / self.rate
         on_two = lead - speed * left + (alone - lead) * ca.exp(-self.rate * left)
         on_one = following * ca.exp(-self.rate * ca.fmax(self.single + self.double - since, 0.0))

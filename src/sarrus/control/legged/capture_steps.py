@@ -14,6 +14,7 @@ from sarrus.base.numbers import real_array
 from sarrus.control.laws.demands import Demand, Settings
 from sarrus.control.legged.capture_point import DivergentSteps
 from sarrus.control.legged.contact_law import ContactTerms
+from sarrus.control.legged.tolerances import NO_HEADING, OPPOSITE_PHASE
 from sarrus.control.motion.tasks import centre_of_mass, point, quantity
 from sarrus.dynamics.system import System
 
@@ -158,8 +159,8 @@ class TracedSteps:
         s = self._stride
         offset = self._steps.grown(self._divergent, ca.fmax(self._to_go, 0.0))
         aside = s.turn.T @ self._steps.step(offset, self._after) - self._beside
-        aside = aside * ca.fmin(1.0, s.reach / ca.fmax(ca.norm_2(aside), 1e-9))
-        outwards = self._beside / ca.fmax(ca.norm_2(self._beside), 1e-9)
+        aside = aside * ca.fmin(1.0, s.reach / ca.fmax(ca.norm_2(aside), NO_HEADING))
+        outwards = self._beside / ca.fmax(ca.norm_2(self._beside), NO_HEADING)
         aside = aside + outwards * ca.fmax(0.0, -self._inwards - ca.dot(outwards, aside))
         foot = next(foot for foot in self._feet if k in foot)
         return self._new + s.turn @ (self._beside + aside + s.spots[k] - _mean(s.spots, foot))
@@ -173,7 +174,7 @@ def _feet(offsets: Mapping[str, float], terms: ContactTerms) -> list[list[int]]:
     """Return the contacts of the two feet."""
     values = [round(float(offsets[name]) % 1.0, 9) for name in terms.names]
     feet = [[k for k, value in enumerate(values) if value == own] for own in dict.fromkeys(values)]
-    if len(feet) != 2 or abs(abs(values[feet[0][0]] - values[feet[1][0]]) - 0.5) > 1e-9:
+    if len(feet) != 2 or abs(abs(values[feet[0][0]] - values[feet[1][0]]) - 0.5) > OPPOSITE_PHASE:
         raise ArgumentError(
             "gait: capture steps need two feet half a period apart, each of contacts with one offset, got offsets "
             f"{dict(offsets)}",

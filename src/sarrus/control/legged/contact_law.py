@@ -23,15 +23,13 @@ from sarrus.dynamics.impacts.activity import active, contact_names, switch_off
 from sarrus.dynamics.model.control_metric import force_weight
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory.record import laid
 from sarrus.symbolic.equations.equations import activity_parameter, stick_parameter
-
-# A contact with a smaller share of its force than this is open.
-LEAST_SHARE = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -322,7 +320,7 @@ class ContactLaw(Law):
         shut = np.repeat(self.closed, [p.stop - p.start for p in self.terms.places])
         loops = s.constraint_jacobian(q, v, t)[: self.constraint_rows]
         both = np.vstack([loops, shut[:, None] * rows])
-        own = ranked(both, relative=ROUNDING).determined[self.constraint_rows :]
+        own = ranked(both, relative=FINE_RANK_CUT).determined[self.constraint_rows :]
         return {name: own[p] for name, p in zip(self.terms.names, self.terms.places)}
 
     @property

@@ -11,12 +11,11 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.control.laws.law_options import LawOptions
+from sarrus.control.legged.tolerances import FORCE_WEIGHT
 from sarrus.dynamics.system import System
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory.record import laid
 
-# Weight of the forces beside that of a control which exerts as much: it chooses where u does not.
-FORCE_WEIGHT = 1e-9
 FRICTION = {"cone": cn.CONE, "pyramid": cn.PYRAMID, "none": cn.NO_LIMITS}
 
 

@@ -8,7 +8,8 @@ import casadi as ca
 
 from sarrus.base.errors import ArgumentError
 from sarrus.control.laws.demands import Demand, Settings, State
-from sarrus.control.legged.contact_law import LEAST_SHARE, ContactTerms
+from sarrus.control.legged.contact_law import ContactTerms
+from sarrus.control.legged.tolerances import LEAST_SHARE
 from sarrus.control.motion.tasks import centre_of_mass, quantity
 from sarrus.dynamics.system import System
 

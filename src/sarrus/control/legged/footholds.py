@@ -10,20 +10,17 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
+from sarrus.control.legged.tolerances import FLAT_STANCE, NO_HEADING, UNEVEN_FEET
 from sarrus.control.motion.tasks import centre_of_mass, point, quantity
 from sarrus.dynamics.impacts.activity import gaps
 from sarrus.dynamics.system import System
-
-# In a pose in which a robot stands its feet are on one plane, up to that [m], and the centre of mass is above it by at
-# least that part of the distance of the farthest foot.
-_UNEVEN, _FLAT = 0.03, 0.1
 
 
 def heading(system: System, body: str) -> ca.SX:
     """Return cosine and sine of the heading of a body, the direction of its x axis in the plane."""
     here, ahead = (quantity(system, point(body, at, "xy")).value for at in ((0, 0, 0), (1, 0, 0)))
     along = ahead - here
-    return along / ca.fmax(ca.norm_2(along), 1e-9)
+    return along / ca.fmax(ca.norm_2(along), NO_HEADING)
 
 
 def reference_footholds(
@@ -93,11 +90,11 @@ def _fault(feet: Sequence[tuple[str, float, float, Array]]) -> tuple[str, str] |
     """
     middle = float(np.median([gap for _, gap, _, _ in feet]))
     name, gap, _, _ = max(feet, key=lambda foot: abs(foot[1] - middle))
-    if abs(gap - middle) > _UNEVEN:
+    if abs(gap - middle) > UNEVEN_FEET:
         return name, f"the contact {name!r} is {gap - middle:+.3f} m from the plane of the others"
     name, _, up, away = max(feet, key=lambda foot: float(np.linalg.norm(foot[3])))
     far = float(np.linalg.norm(away))
-    if -up < _FLAT * far:
+    if -up < FLAT_STANCE * far:
         return (
             name,
             f"the contact {name!r} is {far:.3f} m beside the centre of mass, which is only {-up:.3f} m above it",

@@ -13,9 +13,17 @@ from sarrus.base.errors import ArgumentError
 from sarrus.control.laws.activation import smooth_step
 from sarrus.control.laws.demands import Demand, Settings
 from sarrus.control.legged.capture_steps import Balance, CaptureSteps, Stride, TracedSteps
-from sarrus.control.legged.contact_law import LEAST_SHARE, ContactTerms
+from sarrus.control.legged.contact_law import ContactTerms
 from sarrus.control.legged.footholds import heading, reference_footholds
 from sarrus.control.legged.terrain import Height, TracedGround
+from sarrus.control.legged.tolerances import (
+    LEAST_SHARE,
+    LEAST_SWING,
+    NO_HEADING,
+    PERIODS_AHEAD,
+    RETURN_SPEED,
+    STOOD_BEFORE,
+)
 from sarrus.control.legged.touchdown import Footing
 from sarrus.control.motion.tasks import Quantity, centre_of_mass, point, quantity
 from sarrus.dynamics.system import System
@@ -89,8 +97,6 @@ _NUMBERS = {
     for entry in fields(Gait)
     if entry.name not in ("base", "offsets", "footholds", "pose", "settling", "steps")
 }
-# Largest velocity back to the line of travel [m/s].
-_RETURN = 0.15
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +154,7 @@ class TracedGait:
         self._spots = [settings.add(f"gait.foothold.{k}", places[k], 2, "gait") for k in terms.names]
         self._walking = walking = ca.logic_and(t >= n["start"], n["duty"] < 1.0)
         begun = ca.fmax(t - n["start"], 0.0) / n["period"]
-        self._phase = phase = [ca.fmod(begun + o + 1e3, 1.0) for o in offsets]
+        self._phase = phase = [ca.fmod(begun + o + PERIODS_AHEAD, 1.0) for o in offsets]
         self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
         footing = self._touchdowns(settings)
         self.closed = ca.vertcat(*[ca.if_else(walking, footing.stands[k], 1.0) for k in range(len(phase))])
@@ -159,7 +165,7 @@ class TracedGait:
         for k, p in enumerate(phase):
             since = p * n["period"]
             # a foot that has stood since before the start has nothing to take over
-            since = ca.if_else(t - since <= n["start"] + 1e-9, n["ramp"], since)
+            since = ca.if_else(t - since <= n["start"] + STOOD_BEFORE, n["ramp"], since)
             since = ca.if_else(settings.period > 0.0, footing.since[k], since)
             lasts = (ca.if_else(p < n["duty"], n["duty"], 1.0 + n["duty"]) - p) * n["period"]
             ends = ca.fmin(since, lasts) / n["ramp"]
@@ -187,7 +193,7 @@ class TracedGait:
         contacts = self.system.mechanism.contacts if self.system.mechanism else {}
         footing = Footing({name: contacts[name].body for name in terms.names}, settings, n["search"])
         falling, down = [], []
-        half = 0.5 * ca.fmax(1.0 - n["duty"], 1e-3) * n["period"]
+        half = 0.5 * ca.fmax(1.0 - n["duty"], LEAST_SWING) * n["period"]
         for k, late in enumerate(self._scheduled):
             part = 2.0 * self._progress(k) - 1.0
             falls = (1.0 - late) * ca.if_else(part > 0.0, 1.0, 0.0)
@@ -203,7 +209,7 @@ class TracedGait:
     def _progress(self, k: int) -> ca.SX:
         """Return the completed part of the swing of a foot, 0 to 1."""
         n = self._n
-        swing = ca.fmax(1.0 - n["duty"], 1e-3)
+        swing = ca.fmax(1.0 - n["duty"], LEAST_SWING)
         return ca.fmin(ca.fmax((self._phase[k] - n["duty"]) / swing, 0.0), 1.0)
 
     def desired_velocity(self) -> ca.SX:
@@ -212,7 +218,7 @@ class TracedGait:
         way = _turning(ca.vertcat(ca.cos(n["heading"]), ca.sin(n["heading"])))
         back = n["pull"] * ca.dot(across, n["line"] - self._centre.value)
         return ca.if_else(self._walking, way @ n["velocity"], 0.0) + across * ca.fmin(
-            ca.fmax(back, -_RETURN), _RETURN
+            ca.fmax(back, -RETURN_SPEED), RETURN_SPEED
         )
 
     def travel(self, task: Travel, settings: Settings) -> Demand:
@@ -256,7 +262,7 @@ class TracedGait:
     def _swing(self, k: int, foot: Quantity, gap: ca.SX, rate: ca.SX) -> ca.SX:
         """Return the acceleration of a foot: along the normal of the ground, and along x and y."""
         n, late = self._n, self._scheduled[k]
-        swing = ca.fmax(1.0 - n["duty"], 1e-3)
+        swing = ca.fmax(1.0 - n["duty"], LEAST_SWING)
         progress = ca.if_else(late > 0.5, 1.0, self._progress(k))
         lasts, stands = swing * n["period"], ca.fmin(n["duty"], 1.0) * n["period"]
         to_go = ca.fmax((1.0 - progress) * lasts, n["shortest"])
@@ -278,7 +284,7 @@ class TracedGait:
             return self._steps.target(k)
         n, speed = self._n, self._centre.rate
         step = 0.5 * stands * speed + n["gain"] * (speed - self.desired_velocity())
-        step = step * ca.fmin(1.0, n["reach"] / ca.fmax(ca.norm_2(step), 1e-9))
+        step = step * ca.fmin(1.0, n["reach"] / ca.fmax(ca.norm_2(step), NO_HEADING))
         return self._centre.value + self._turn @ self._spots[k] + speed * left + step
 
 

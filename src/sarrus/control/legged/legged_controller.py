@@ -16,11 +16,12 @@ from sarrus.control.laws.law_options import chosen
 from sarrus.control.legged.capture_steps import Balance
 from sarrus.control.legged.centre_of_pressure import CentreOfPressure
 from sarrus.control.legged.contact_force import ContactForce
-from sarrus.control.legged.contact_law import LEAST_SHARE, ContactLaw, ContactTerms
+from sarrus.control.legged.contact_law import ContactLaw, ContactTerms
 from sarrus.control.legged.contact_options import ContactOptions
 from sarrus.control.legged.contact_sense import ContactSense, TracedSense, remember_lost
 from sarrus.control.legged.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.legged.terrain import Height
+from sarrus.control.legged.tolerances import LEAST_SHARE
 from sarrus.control.motion.bounds import Bound
 from sarrus.control.motion.joint_bounds import JointLimits
 from sarrus.control.motion.regulator import Regulation

@@ -10,15 +10,10 @@ import numpy as np
 from sarrus.base.errors import ArgumentError
 from sarrus.control.laws.demands import Demand, Settings
 from sarrus.control.legged.contact_law import ContactTerms
+from sarrus.control.legged.tolerances import FEET_SPREAD, FOOT_SMOOTHING, NO_HEADING, STEEPEST_GROUND
 from sarrus.control.motion.tasks import Quantity, centre_of_mass, point, quantity
 from sarrus.dynamics.system import System
 from sarrus.model.mechanism.elements import Contact
-
-# Steepest ground that is believed, as a gradient; gradients that feet do not tell stay as they are: spread of the feet
-# [m²] below which they do so.
-_STEEPEST, _SPREAD = 0.6, 0.02
-# Time constant with which the place of a foot that stands is smoothed [s].
-_PLACE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,10 +58,10 @@ class TracedGround:
         middle = ca.sum2(places) / len(names)
         self._plane = middle
         away = places - ca.repmat(middle, 1, len(names))
-        spread = away[:2, :] @ away[:2, :].T + _SPREAD * ca.SX.eye(2)
-        rises = away[:2, :] @ away[2, :].T + _SPREAD * self._slope.value
+        spread = away[:2, :] @ away[:2, :].T + FEET_SPREAD * ca.SX.eye(2)
+        rises = away[:2, :] @ away[2, :].T + FEET_SPREAD * self._slope.value
         found = ca.inv(spread) @ rises
-        found = found * ca.fmin(1.0, _STEEPEST / ca.fmax(ca.norm_2(found), 1e-9))
+        found = found * ca.fmin(1.0, STEEPEST_GROUND / ca.fmax(ca.norm_2(found), NO_HEADING))
         part = self._part(learning)
         self._slope.next = self._slope.value + known * part * (found - self._slope.value)
         self._known.next = self._sampled
@@ -123,7 +118,7 @@ class TracedGround:
             at = self._points[k].value
             now = ca.vertcat(at[:2], self._rise[k])
             on, before = stands[k], stood[k]
-            follows = place.value + self._part(_PLACE) * (now - place.value)
+            follows = place.value + self._part(FOOT_SMOOTHING) * (now - place.value)
             fresh = ca.vertcat(at[:2], ca.if_else(on > 0.5, now[2], 0.0))
             kept = ca.if_else(known > 0.5, place.value, fresh)
             place.next = ca.if_else(on > 0.5, ca.if_else(before > 0.5, follows, now), kept)

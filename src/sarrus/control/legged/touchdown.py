@@ -5,9 +5,7 @@ from __future__ import annotations
 import casadi as ca
 
 from sarrus.control.laws.demands import Settings
-
-# A foot that goes down at less than half of the speed at which it is to, for so far [m], is held up by something.
-_HELD = 0.004
+from sarrus.control.legged.tolerances import FOOT_HELD_UP
 
 
 class Footing:
@@ -53,7 +51,7 @@ class Footing:
             stood = ca.logic_and(self._stood[k].value > 0.5, sampled)
             waits.append(ca.logic_or(scheduled[k] > 0.5, falling[k] > 0.5))
             lags.append(ca.fmax(self._lag[k].value + self._period * (0.5 * down[k] + rate[k]), 0.0))
-            held = ca.logic_and(lags[k] > _HELD, sampled)
+            held = ca.logic_and(lags[k] > FOOT_HELD_UP, sampled)
             reached = ca.logic_and(scheduled[k] > 0.5, gap[k] < self._search)
             met.append(ca.logic_or(reached, ca.logic_and(waits[k], ca.logic_or(stood, held))))
         for sole in self._soles:

@@ -13,12 +13,11 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.control.laws.activation import adjusted
 from sarrus.control.laws.demands import Demand, Settings
+from sarrus.control.motion.tolerances import LOOSEST
 from sarrus.control.quantities.quantities import Quantity, quantity
 from sarrus.dynamics.system import System
 
 _SIDES = ((1.0, "upper"), (-1.0, "lower"))
-# How many times larger the rate of a quantity with a ``fade`` is, far from the bound.
-_LOOSEST = 1000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,7 +189,7 @@ def approach(
 
 def _looser(distance: ca.SX) -> ca.SX:
     """Return the factor of a rate at a distance in units of ``Quantity.fade``: 1 at the bound, at most `_LOOSEST`."""
-    return ca.exp(ca.fmin(ca.fmax(distance, 0.0), float(np.log(_LOOSEST))))
+    return ca.exp(ca.fmin(ca.fmax(distance, 0.0), float(np.log(LOOSEST))))
 
 
 def per_row(value: ArrayLike | None, size: int, what: str, missing: float) -> np.ndarray:

@@ -17,6 +17,7 @@ from sarrus.control.quantities.quantities import (
     frames_of,
     of_jet,
 )
+from sarrus.control.quantities.tolerances import SMALL_ROTATION, SMALL_ROTATION_SQUARE
 from sarrus.dynamics.system import System
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.pose import perpendicular_to
@@ -138,14 +139,14 @@ def _logarithm(rotation: ca.SX) -> ca.SX:
     )
     sine = ca.norm_2(axial)
     angle = ca.atan2(sine, 0.5 * (ca.trace(rotation) - 1.0))
-    small = sine < 1e-8
+    small = sine < SMALL_ROTATION
     return ca.if_else(small, 1.0, angle / ca.if_else(small, 1.0, sine)) * axial
 
 
 def _rotation(vector: ca.SX) -> ca.SX:
     """Return the rotation matrix of a rotation vector (Rodrigues), smooth at zero."""
     square = ca.dot(vector, vector)
-    small = square < 1e-16
+    small = square < SMALL_ROTATION_SQUARE
     angle = ca.sqrt(ca.if_else(small, 1.0, square))
     first = ca.if_else(small, 1.0, ca.sin(angle) / angle)
     second = ca.if_else(small, 0.5, (1.0 - ca.cos(angle)) / (angle * angle))

@@ -18,6 +18,7 @@ from sarrus.control.quantities.quantities import (
     of_jet,
     of_velocity,
 )
+from sarrus.control.quantities.tolerances import LEAST_HEIGHT
 from sarrus.dynamics.system import System
 from sarrus.symbolic.kinematics.jet import Jet
 from sarrus.symbolic.multibody.momentum import centre_of_mass as mass_centre
@@ -69,7 +70,7 @@ def capture_point(height: float, axes: str = "xy") -> Part:
     inverted pendulum that sets its foot on ξ comes to rest (Pratt, Carff, Drakunov and Goswami, Capture point: a step
     toward humanoid push recovery, 2006). A task on ξ determines c̈ through ξ̇ = ċ + c̈ / ω.
     """
-    chosen, length = chosen_axes(axes), number_between(height, 1e-6, np.inf, "height")
+    chosen, length = chosen_axes(axes), number_between(height, LEAST_HEIGHT, np.inf, "height")
 
     def trace(system: System) -> Quantity:
         gravity = float(np.linalg.norm(mechanism_of(system).gravity))

@@ -17,6 +17,7 @@ from sarrus.control.laws.row_units import units_of_rows
 from sarrus.dynamics.system import System
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD, Body
+from sarrus.model.mechanism.tolerances import NO_DIRECTION
 from sarrus.symbolic.equations.symbolic import traced
 from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.jet import Jet
@@ -208,7 +209,7 @@ def direction(value: ArrayLike, what: str) -> np.ndarray:
     """Return a vector of three numbers scaled to length one."""
     vector = three_numbers(value, what)
     length = float(np.linalg.norm(vector))
-    if length < 1e-12:
+    if length < NO_DIRECTION:
         raise ArgumentError(f"{what} has length zero; give a direction such as (0, 0, 1)", element=what)
     return vector / length
 

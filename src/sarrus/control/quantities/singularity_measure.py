@@ -15,10 +15,12 @@ from sarrus.base.errors import ArgumentError, SarrusError, check_known, check_se
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.quantities.quantities import Part, Quantity, along, position_quantity
+from sarrus.control.quantities.tolerances import FADE_OF_LOG, FADE_PART, SQUARED_FLOOR, TRIAL_STEPS
 from sarrus.dynamics.closing.assembly import free_velocities
 from sarrus.dynamics.closing.manifold import close, closed_start, rank_cut
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, independent_rows, ranked
+from sarrus.kernels.linalg.ranked import independent_rows, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.symbolic.equations import singular_values as sv
 from sarrus.symbolic.equations.equations import activity_parameter
 
@@ -29,12 +31,6 @@ SMOOTH, LEAST, VOLUME, LOG = (
     "log determinant",
 )
 MEASURES = (SMOOTH, LEAST, VOLUME, LOG)
-# Ranks and sizes are judged at closed configurations: the start, and seeded steps of these sizes [rad, κ] from it.
-_STEPS = (0.3, 0.3, 1.0, 1.0)
-# Part of the largest singular value below which the smallest one is constant: σ² is found, so that it is rounding.
-_FLOOR = 1e-7
-# A bound loosens over this part of the largest value seen, of the logarithm over this.
-_FADE, _FADE_OF_LOG = 0.1, 0.3
 # Rows beyond which rotations of the smallest singular value become long code: 5e4 operations.
 _MOST = 10
 
@@ -204,7 +200,7 @@ def _places(system: System, q: ArrayLike | None, t: float) -> list[_Place]:
         start = np.array(closed.q)
     rng = np.random.default_rng(12)
     places = [start]
-    for size in _STEPS:
+    for size in TRIAL_STEPS:
         step = rng.standard_normal(system.nv) * size / system.characteristic.columns
         try:
             places.append(close(system, system.move(start, step), t))
@@ -250,13 +246,13 @@ def _of_rows(system: System, rows: _Rows, measure: str, places: list[_Place]) ->
         motions = place.motions(closure_rank)
         seen.append(np.array(jacobian(place.q, place.t, parameters)) @ motions @ motions.T)
     largest = max(float(np.linalg.norm(matrix, 2)) for matrix in seen)
-    ranks = [ranked(matrix, CUT * largest).rank if largest > 0.0 else 0 for matrix in seen]
+    ranks = [ranked(matrix, RANK_CUT * largest).rank if largest > 0.0 else 0 for matrix in seen]
     rank = max(ranks)
     if rank < min(count, freedoms):
         _refuse(system, rows, seen[ranks.index(rank)], rank, freedoms)
     if switching := _switching(system):
         every, own = system.with_parameters(dict.fromkeys(switching, 1.0)), _own_rows(system)
-        held = [np.linalg.matrix_rank(every.constraint_jacobian(p.q, t=p.t)[own], CUT) for p in places]
+        held = [np.linalg.matrix_rank(every.constraint_jacobian(p.q, t=p.t)[own], RANK_CUT) for p in places]
         left = system.nv - max(held)
         if count > left:
             raise ArgumentError(
@@ -290,7 +286,7 @@ def _value(rows: ca.SX, held: ca.SX, seen: list[Array], rank: int, measure: str)
     ``fade`` is a tenth of the largest value at the configurations where it was ``seen``.
     """
     values = np.array([np.linalg.svd(matrix, compute_uv=False)[:rank] for matrix in seen])
-    floor, typical = _FLOOR * float(values.max()), _FADE * float(values[:, -1].max())
+    floor, typical = SQUARED_FLOOR * float(values.max()), FADE_PART * float(values[:, -1].max())
     count, ones = rows.shape[0], None
     if count == rank or measure == LEAST:
         gram = sv.gram_across(rows, held)
@@ -307,5 +303,5 @@ def _value(rows: ca.SX, held: ca.SX, seen: list[Array], rank: int, measure: str)
         return sv.smooth_singular_value(gram, ones, floor), typical
     least = floor * float(values[:, :-1].prod(axis=1).max())
     if measure == LOG:
-        return sv.log_volume(gram, floor, least), _FADE_OF_LOG
-    return sv.volume(gram, floor, least), _FADE * float(values.prod(axis=1).max())
+        return sv.log_volume(gram, floor, least), FADE_OF_LOG
+    return sv.volume(gram, floor, least), FADE_PART * float(values.prod(axis=1).max())

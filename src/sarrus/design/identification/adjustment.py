@@ -14,16 +14,22 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.measurements import Measurements
 from sarrus.design.identification.regressor import Regressor
+from sarrus.design.identification.tolerances import (
+    ADJUSTMENT_SETTLED,
+    ADJUSTMENT_STEPS,
+    COVARIANCE_CUT,
+    LOG_OPEN,
+    SAMPLE_CLOSED,
+    SAMPLE_RESTS,
+    SPEEDS_ASTRAY,
+)
 from sarrus.dynamics.closing.manifold import difference
 from sarrus.kernels.linalg.ranked import at_rank
 
-# Iterations, and the step, in standard deviations of the parameters, that ends them.
-_ITERATIONS, _SETTLED = 25, 1e-3
 _CLOSING = 30
-# How far [rad, lengths] closing the loops may move coordinates, and velocities, relatively.
-OPEN, _ASTRAY = 0.3, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +82,7 @@ class Adjuster:
         """Return the `Adjustment` that begins at p (n,) and changes the parameters ``kept``."""
         size, settled = self.regressor.size[kept], False
         p = values.copy()
-        for iteration in range(1, _ITERATIONS + 1):
+        for iteration in range(1, ADJUSTMENT_STEPS + 1):
             parts = [self._linear(s, p, kept) for s in self.samples]
             rows = np.vstack([x.rows for x in parts]) * size
             right = np.concatenate([x.right for x in parts])
@@ -86,13 +92,13 @@ class Adjuster:
             p[kept] += step * size
             if not np.isfinite(p).all():
                 break
-            if np.linalg.norm(rows @ step) < _SETTLED * np.sqrt(len(kept)) and iteration > 2:
+            if np.linalg.norm(rows @ step) < ADJUSTMENT_SETTLED * np.sqrt(len(kept)) and iteration > 2:
                 settled = True
                 break
         if not settled:
             raise SolveError(
-                f"{self.regressor.system.name}: the adjustment of the log did not converge in {_ITERATIONS} steps. "
-                "The log does not fit the mechanism, or its noise is far larger than noise= says",
+                f"{self.regressor.system.name}: the adjustment of the log did not converge in {ADJUSTMENT_STEPS} "
+                "steps. The log does not fit the mechanism, or its noise is far larger than noise= says",
                 element=self.regressor.system.name,
             )
         total = float(((rows @ step + right) ** 2).sum())
@@ -172,7 +178,7 @@ def _inverse_root(scaled: Array, rank: int) -> Array:
     size = np.sqrt((scaled**2).sum(axis=1))
     size = np.where(size > 0.0, size, 1.0)
     left, values, _ = np.linalg.svd(scaled / size[:, None], full_matrices=False)
-    rank = min(rank, int(np.count_nonzero(values > 1e-10 * values.max(initial=0.0))))
+    rank = min(rank, int(np.count_nonzero(values > COVARIANCE_CUT * values.max(initial=0.0))))
     return np.asarray((left[:, :rank] / values[:rank]).T / size)
 
 
@@ -203,7 +209,7 @@ def _closed(regressor: Regressor, log: Measurements) -> list[_Sample]:
             jacobian = system.constraint_jacobian(system.assemble(log.q[k], log.t[k]).q, t=log.t[k])
             holonomic = max(holonomic, regressor.rank(jacobian[: system.nh]) if system.nh else 0)
             rank = max(rank, regressor.rank(jacobian))
-    strays, speeds = 0.0, 1e-300
+    strays, speeds = 0.0, LEAST_DIVISOR
     for k in range(len(log)):
         q, v, a, u, t = log.q[k].copy(), log.v[k], log.a[k], log.u[k], float(log.t[k])
         own, own_holonomic = rank, holonomic
@@ -222,7 +228,7 @@ def _closed(regressor: Regressor, log: Measurements) -> list[_Sample]:
             a = a - solved.solve(c.rows * (jacobian @ a + bias)) / c.columns
         measured = log.q[k], log.v[k], log.a[k], u
         samples.append(_Sample(k, t, measured, [q, v, a, u.copy()], log.tau[k], own_holonomic, own))
-    if np.sqrt(strays) > _ASTRAY * np.sqrt(speeds):
+    if np.sqrt(strays) > SPEEDS_ASTRAY * np.sqrt(speeds):
         raise ArgumentError(
             f"{system.name}: velocities of the log would open the loops: {np.sqrt(strays / speeds):.0%} of their norm "
             f"violates A v = b. Check their signs, units and order ({', '.join(system.velocity_names)})",
@@ -238,15 +244,15 @@ def _close(regressor: Regressor, q: Array, t: float, rank: int, sample: int) -> 
     reach = 0.0
     for _ in range(_CLOSING):
         residual = system.constraint_residual(q, t)
-        if not nh or np.abs(c.rows[:nh] * residual).max() < 1e-12:
+        if not nh or np.abs(c.rows[:nh] * residual).max() < SAMPLE_CLOSED:
             break
         even = at_rank(c.even(system.constraint_jacobian(q, t=t)[:nh]), rank)
         step = -even.solve(c.rows[:nh] * residual) / c.columns
         q = system.move(q, step)
         reach += float(np.abs(c.columns * step).max())
-        if reach > 10.0 or np.abs(c.columns * step).max() < 1e-13:
+        if reach > 10.0 or np.abs(c.columns * step).max() < SAMPLE_RESTS:
             break
-    if reach > OPEN:
+    if reach > LOG_OPEN:
         phi = np.abs(system.constraint_residual(start, t))
         row = int(np.argmax(c.rows[:nh] * phi))
         raise ArgumentError(

@@ -8,13 +8,16 @@ from functools import cached_property
 import numpy as np
 
 from sarrus.base.arrays import Array, read_only
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.random_states import random_states
 from sarrus.design.identification.regressor import Regressor
+from sarrus.design.identification.tolerances import (
+    COLUMN_CUT,
+    LEAST_COLUMN,
+    NO_COEFFICIENT,
+    WHOLE_COEFFICIENT,
+)
 
-# What is left of a column of the regressor, relatively, where it depends on those before it.
-CUT = 1e-7
-# Coefficients that are that near to an integer, relatively, or to zero, are it.
-_TIDY = 1e-9
 _ROWS_EACH = 3  # random equations for each number
 
 
@@ -100,7 +103,7 @@ def base_parameters(regressor: Regressor, *, seed: int = 0) -> BaseParameters:
             break
     order = sorted(range(n), key=lambda k: (_rank(regressor.names[k]), k))
     stacked = np.vstack(rows) * regressor.size
-    kept, matrix, gap = combinations(stacked, order, CUT)
+    kept, matrix, gap = combinations(stacked, order, COLUMN_CUT)
     matrix = matrix * regressor.size[kept][:, None] / regressor.size
     return BaseParameters(regressor.names, tuple(kept), read_only(_tidy(matrix)), gap)
 
@@ -123,7 +126,7 @@ def combinations(rows: Array, order: list[int], cut: float) -> tuple[list[int], 
     for k in order:
         column = left[:, k]
         size = float(np.sqrt(column @ column))
-        share = size / max(whole[k], 1e-3 * largest) if largest else 0.0
+        share = size / max(whole[k], LEAST_COLUMN * largest) if largest else 0.0
         if share <= cut:
             most = max(most, share)
             continue
@@ -143,8 +146,8 @@ def combinations(rows: Array, order: list[int], cut: float) -> tuple[list[int], 
         matrix[:, rest] = np.linalg.lstsq(chosen / scale, rows[:, rest], rcond=None)[0] / scale[:, None]
         unseen = whole[rest] <= cut * largest
         matrix[:, [j for j, zero in zip(rest, unseen) if zero]] = 0.0
-        size = np.maximum(whole[None, :], 1e-300) / scale[:, None]
-        matrix[np.abs(matrix) < 1e-8 * size] = 0.0
+        size = np.maximum(whole[None, :], LEAST_DIVISOR) / scale[:, None]
+        matrix[np.abs(matrix) < NO_COEFFICIENT * size] = 0.0
     return kept, matrix, least / most if most > 0.0 else np.inf
 
 
@@ -152,4 +155,4 @@ def _tidy(matrix: Array) -> Array:
     """Return coefficients without rounding: integers if they are near, else ten digits."""
     out = np.array([float(f"{x:.10g}") for x in matrix.ravel()]).reshape(matrix.shape)
     near = np.round(out)
-    return np.where(np.abs(out - near) < _TIDY * np.maximum(np.abs(near), 1.0), near, out)
+    return np.where(np.abs(out - near) < WHOLE_COEFFICIENT * np.maximum(np.abs(near), 1.0), near, out)

@@ -19,12 +19,16 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.design.identification.inertial import BASIS, numbers_of
 from sarrus.design.identification.regressor import Regressor
+from sarrus.design.identification.tolerances import (
+    CONSISTENT_DECREMENT,
+    CONSISTENT_STEPS,
+    LEAST_PARAMETER,
+    LEAST_PSEUDO_INERTIA,
+    SHORTEST_BACKTRACK,
+    THIN_BODY,
+    TRACE_OF_POINT,
+)
 
-# A prior body whose pseudo-inertia is that near to singular, relatively, is thickened to it: rods, points.
-_THIN = 1e-4
-_STEPS, _SETTLED = 60, 1e-9
-# Part of the prior that a pseudo-inertia from the semidefinite program has at least.
-_LEAST = 1e-6
 METRICS = ("entropic", "pullback")
 
 
@@ -92,7 +96,9 @@ def program(regressor: Regressor, base: Array, target: Array, whitening: Array, 
     inverse = np.linalg.pinv(rows)
     plain = prior + inverse @ (whitening @ target - rows @ prior)
     spread = np.sqrt((inverse**2).sum(axis=1))
-    scale = np.array([prior[i] if prior[i] > 0.0 else max(plain[i], spread[i], 1e-12) for i in positive])
+    scale = np.array(
+        [prior[i] if prior[i] > 0.0 else max(plain[i], spread[i], LEAST_PARAMETER) for i in positive]
+    )
     start[positive] = scale
     return Program(
         rows,
@@ -112,7 +118,7 @@ def _thickened(p: Array, length: float, mass: float) -> Array:
     units = np.array([1.0 / length] * 3 + [1.0])
     even = p * units[:, None] * units
     values, vectors = np.linalg.eigh(even)
-    floor = _THIN * (np.trace(even) if np.trace(even) > 0.0 else 1e-3 * mass)
+    floor = THIN_BODY * (np.trace(even) if np.trace(even) > 0.0 else TRACE_OF_POINT * mass)
     if values[0] >= floor:
         return p
     even = (vectors * np.maximum(values, floor)) @ vectors.T
@@ -160,7 +166,7 @@ def entropic(p: Program) -> Array:
 
 
 def _newton(p: Program, x: Array, weight: float) -> Array:
-    for _ in range(_STEPS):
+    for _ in range(CONSISTENT_STEPS):
         gradient, root = _derivatives(p, x)
         # min ‖rows s + misfit‖² + weight ‖Lᵀ s + L⁻¹ g‖², with L Lᵀ and g the derivatives of the distance
         miss = p.rows @ x - p.target
@@ -169,16 +175,17 @@ def _newton(p: Program, x: Array, weight: float) -> Array:
         units = 1.0 / np.sqrt((stacked**2).sum(axis=0))
         step = -units * np.linalg.lstsq(stacked * units, right, rcond=None)[0]
         decrement = float(((stacked @ step) ** 2).sum())
-        if decrement < _SETTLED * weight:
+        if decrement < CONSISTENT_DECREMENT * weight:
             return x + step
         length, value = 1.0, _value(p, x, weight)
         while _value(p, x + length * step, weight) > value - 0.2 * length * decrement:
             length *= 0.5
-            if length < 1e-10:
+            if length < SHORTEST_BACKTRACK:
                 break
         x = x + length * step
     raise SolveError(
-        f"the physically consistent parameters were not found in {_STEPS} Newton steps; give a larger prior_weight",
+        f"the physically consistent parameters were not found in {CONSISTENT_STEPS} Newton steps; "
+        "give a larger prior_weight",
         element="prior_weight",
     )
 
@@ -249,7 +256,7 @@ def pullback(p: Program) -> Array:
     units = 1.0 / np.sqrt((stacked**2).sum(axis=0))
     middle = units * np.linalg.lstsq(stacked * units, np.concatenate(right), rcond=None)[0]
     back = units[:, None] * np.linalg.inv(np.linalg.qr(stacked * units, mode="r"))
-    definite = all(np.linalg.eigvalsh(_pseudo(body, middle))[0] > _LEAST for body in p.bodies)
+    definite = all(np.linalg.eigvalsh(_pseudo(body, middle))[0] > LEAST_PSEUDO_INERTIA for body in p.bodies)
     if definite and (middle[p.positive] >= 0.0).all():
         return np.asarray(middle)
     blocks, bounds, cones = [], [], list[Any]()
@@ -263,7 +270,7 @@ def pullback(p: Program) -> Array:
         rows = np.zeros((10, n))
         rows[:, body.places] = -np.stack([_triangle(b) for b in body.basis], axis=1)
         blocks.append(rows)
-        bounds.append(_triangle(body.constant - _LEAST * np.eye(4)))
+        bounds.append(_triangle(body.constant - LEAST_PSEUDO_INERTIA * np.eye(4)))
         cones.append(clarabel.PSDTriangleConeT(4))
     settings = clarabel.DefaultSettings()
     settings.verbose = False

@@ -17,8 +17,8 @@ from sarrus.design.identification.limits import Limits
 from sarrus.design.identification.loops import Loops
 from sarrus.design.identification.noise import given_noise
 from sarrus.design.identification.regressor import Regressor
-from sarrus.design.identification.result import WELL
 from sarrus.design.identification.search import CRITERIA, Plan, Search
+from sarrus.design.identification.tolerances import WELL_TOLD
 from sarrus.dynamics.system import System
 
 
@@ -61,7 +61,7 @@ class ExcitingTrajectory:
             raise ArgumentError(f"samples must be at least 1, got {samples}", element="samples")
         return np.asarray(self.unit_std / np.sqrt(samples))
 
-    def samples_needed(self, relative: float = WELL) -> int:
+    def samples_needed(self, relative: float = WELL_TOLD) -> int:
         """Return the number of samples for standard deviations of at most ``relative`` times the size of each base
         parameter.
         """

@@ -14,19 +14,18 @@ from sarrus.design.identification.adjustment import Adjuster
 from sarrus.design.identification.base import BaseParameters, base_parameters
 from sarrus.design.identification.consistent import METRICS, program, solve
 from sarrus.design.identification.measurements import Measurements, read
-from sarrus.design.identification.noise import SLOW, noise_levels
+from sarrus.design.identification.noise import noise_levels
 from sarrus.design.identification.numbers import rubbing
 from sarrus.design.identification.regressor import Regressor
 from sarrus.design.identification.result import Identification
+from sarrus.design.identification.tolerances import (
+    LEAST_DEVIATION,
+    LEAST_VARIANCE,
+    NO_RIGHT_SIDE,
+    SLOW_DEVIATIONS,
+    UNEXCITED,
+)
 from sarrus.dynamics.system import System
-
-# Columns of the weighted data with less than this part of their own tell nothing.
-_UNEXCITED = 1e-6
-# Right sides below this part of what the terms of the equations are count as zero.
-_NOTHING = 1e-9
-# The least variance for each degree of freedom, of logs without noise; and the least standard deviation that the
-# physically consistent numbers follow, in characteristic sizes.
-_EXACT, _FINEST = 1e-12, 1e-6
 
 
 def identify(
@@ -102,14 +101,14 @@ def identify(
     k_data = shares @ base.matrix
     scale = 1.0
     if noise is None and np.isnan(whole.scatter).any() and found.freedom > 0:
-        scale = max(found.misfit / found.freedom, _EXACT)
+        scale = max(found.misfit / found.freedom, LEAST_VARIANCE)
     values = k_data @ found.values
     places = [base.kept[k] for k in kept]
     size = regressor.size[places]
     r = np.asarray(np.linalg.qr(found.rows[:, places] * size, mode="r"))
     inverse = np.linalg.inv(r)
     covariance = scale * (inverse @ inverse.T) * np.outer(size, size)
-    floor = np.diag((_FINEST * size) ** 2)
+    floor = np.diag((LEAST_DEVIATION * size) ** 2)
     p = program(regressor, k_data, values, _whitening(covariance + floor), prior_weight)
     consistent = regressor.size * solve(p, metric)
     consistent = _untouched(regressor, k_data, consistent)
@@ -148,7 +147,7 @@ def _fast_enough(regressor: Regressor, log: Measurements, sigma: Array) -> Measu
     """Return the samples in which all velocities with dry friction have a definite sign."""
     nv = regressor.system.nv
     columns = rubbing(regressor.numbers)
-    keep = np.asarray((np.abs(log.v[:, columns]) > SLOW * sigma[nv:][columns]).all(axis=1))
+    keep = np.asarray((np.abs(log.v[:, columns]) > SLOW_DEVIATIONS * sigma[nv:][columns]).all(axis=1))
     if columns and not keep.any():
         names = ", ".join(regressor.system.velocity_names[k] for k in columns)
         raise ArgumentError(
@@ -164,7 +163,7 @@ def _start(regressor: Regressor, adjuster: Adjuster, base: BaseParameters) -> tu
     rows, right = adjuster.plain_rows()
     columns = rows[:, list(base.kept)]
     size = regressor.size[list(base.kept)]
-    kept, shares = base.restricted(columns * size, _UNEXCITED)
+    kept, shares = base.restricted(columns * size, UNEXCITED)
     if len(rows) <= len(kept) or not kept:
         raise ArgumentError(
             f"{regressor.system.name}: {len(rows)} equations in {len(adjuster.samples)} samples are not enough for "
@@ -172,7 +171,7 @@ def _start(regressor: Regressor, adjuster: Adjuster, base: BaseParameters) -> tu
             element="t",
         )
     shares = shares * size[kept][:, None] / size
-    if np.abs(right).max() <= _NOTHING * np.abs(rows * regressor.values).max():
+    if np.abs(right).max() <= NO_RIGHT_SIDE * np.abs(rows * regressor.values).max():
         raise ArgumentError(
             f"{regressor.system.name}: nothing in the equations is known, so the scale of all parameters is "
             "undetermined. Fix one with known=, such as a gain or the mass of a body",

@@ -14,17 +14,20 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.base import BaseParameters
 from sarrus.design.identification.loops import Motion, left_inverse
-from sarrus.design.identification.noise import FLOOR, PART, SLOW
 from sarrus.design.identification.numbers import rubbing
 from sarrus.design.identification.regressor import Regressor
+from sarrus.design.identification.tolerances import (
+    LEAST_LEVEL,
+    LEAST_NOISE,
+    NOISE_FLOOR,
+    NOISE_PART,
+    RIDGE_OF_SQUARE,
+    SLOW_DEVIATIONS,
+)
 from sarrus.model.mechanism.elements import Actuator
-
-# Coordinates, velocities and accelerations that move less than others count as if they moved so much of what these
-# do, in characteristic units: no sensor is exact where it stands.
-_LEAST = 0.2
-_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +103,7 @@ class Information:
         return Told(
             told.reshape(count, times, b, b).sum(axis=1),
             u.reshape(count, times, nu),
-            np.sqrt((missed**2).sum(axis=1) / np.maximum(whole, 1e-300)),
+            np.sqrt((missed**2).sum(axis=1) / np.maximum(whole, LEAST_DIVISOR)),
             self._driven(drive.reshape(count, times, m, nu)),
         )
 
@@ -171,10 +174,10 @@ class Information:
             return np.ones(drive.shape[:2])
         even = drive / self.regressor.system.model.characteristic.columns[self.independent][:, None]
         size = np.sqrt((even**2).sum(axis=2)).max(axis=1)
-        even = even / np.maximum(size, 1e-300)[:, None, None]
+        even = even / np.maximum(size, LEAST_DIVISOR)[:, None, None]
         square = even @ even.transpose(0, 1, 3, 2)
         trace = np.trace(square, axis1=2, axis2=3)
-        square += (_ROUNDING * trace + 1e-300)[:, :, None, None] * np.eye(m)
+        square += (RIDGE_OF_SQUARE * trace + LEAST_DIVISOR)[:, :, None, None] * np.eye(m)
         out = m / np.sqrt(np.maximum(np.trace(np.linalg.inv(square), axis1=2, axis2=3) * trace, m**2))
         if m == nu:
             sign = np.sign(np.linalg.det(even))
@@ -190,14 +193,18 @@ class Information:
             start += x.shape[2]
             level = x.std(axis=1) if k == 0 else np.sqrt((x**2).mean(axis=1))
             if k < 3:
-                level = np.maximum(level, _LEAST * (level * factors).max(axis=1, keepdims=True) / factors)
-            level = np.where(np.isnan(own), PART * level, own)
-            out.append(np.maximum(level, FLOOR * level.max(axis=1, keepdims=True, initial=1e-12)))
+                level = np.maximum(
+                    level, LEAST_LEVEL * (level * factors).max(axis=1, keepdims=True) / factors
+                )
+            level = np.where(np.isnan(own), NOISE_PART * level, own)
+            out.append(np.maximum(level, NOISE_FLOOR * level.max(axis=1, keepdims=True, initial=LEAST_NOISE)))
         return np.concatenate(out, axis=1)
 
     def _counted(self, v: Array, sigma: Array) -> Array:
         """Return the weights of samples (B,): nearly zero if too slow for dry friction."""
-        slow = (SLOW * sigma[:, self.rubbing] / np.maximum(np.abs(v[:, self.rubbing]), 1e-300)) ** 8
+        slow = (
+            SLOW_DEVIATIONS * sigma[:, self.rubbing] / np.maximum(np.abs(v[:, self.rubbing]), LEAST_DIVISOR)
+        ) ** 8
         return np.asarray(1.0 / (1.0 + slow.sum(axis=1)))
 
 
@@ -206,7 +213,7 @@ def _least(drive: Array, wanted: Array) -> Array:
     if not drive.shape[2]:
         return np.zeros((len(drive), 0))
     square = drive @ drive.transpose(0, 2, 1)
-    size = np.trace(square, axis1=1, axis2=2) * _ROUNDING + 1e-300
+    size = np.trace(square, axis1=1, axis2=2) * RIDGE_OF_SQUARE + LEAST_DIVISOR
     square += size[:, None, None] * np.eye(square.shape[1])
     return np.asarray((drive.transpose(0, 2, 1) @ np.linalg.solve(square, wanted))[:, :, 0])
 

@@ -9,13 +9,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, place_of
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.regressor import Regressor
+from sarrus.design.identification.tolerances import INSET, LEAST_MARGIN, SWING
 from sarrus.dynamics.model.control_limits import control_bounds
-
-# Where an independent coordinate has no limits it swings by so much [rad, lengths].
-_SWING = 1.0
-# Part of a range that the search stays away from its ends, so that samples between those it looks at are within, too.
-_INSET = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +64,7 @@ class Limits:
             lower[k], upper[k] = low, high
         places = [system.coordinate_names.index(n) if n in system.coordinate_names else -1 for n in names]
         for k in independent:
-            room = _SWING / system.model.characteristic.columns[k]
+            room = SWING / system.model.characteristic.columns[k]
             if lower[k] == -np.inf:
                 lower[k] = min(q[places[k]] - room, upper[k] - 2 * room)
             if upper[k] == np.inf:
@@ -81,7 +78,7 @@ class Limits:
         )  # fmt: skip
 
     def broken(
-        self, q: Array, v: Array, a: Array, u: Array, margin: Array, drive: Array, inset: float = _INSET
+        self, q: Array, v: Array, a: Array, u: Array, margin: Array, drive: Array, inset: float = INSET
     ) -> Array:
         """Return the violation of each limit by motions (P, T, …), relative to its range (P, …): zero or positive."""
         scalar = np.flatnonzero(self.places >= 0)
@@ -90,8 +87,10 @@ class Limits:
             _beyond(v, -self.speed, self.speed, inset),
             _beyond(a, -self.acceleration, self.acceleration, inset),
             _beyond(u, self.weakest, self.strongest, inset),
-            np.maximum((1.0 + inset) * self.margin / np.maximum(margin, 1e-300) - 1.0, 0.0)[:, :, None],
-            np.maximum((1.0 + inset) - drive / max(self.margin, 1e-3), 0.0)[:, :, None],
+            np.maximum((1.0 + inset) * self.margin / np.maximum(margin, LEAST_DIVISOR) - 1.0, 0.0)[
+                :, :, None
+            ],
+            np.maximum((1.0 + inset) - drive / max(self.margin, LEAST_MARGIN), 0.0)[:, :, None],
         ]
         return np.concatenate(parts, axis=2)
 

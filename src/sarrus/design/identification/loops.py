@@ -10,16 +10,16 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
+from sarrus.design.identification.tolerances import (
+    CLOSING_ASTRAY,
+    CLOSING_STEPS,
+    RIDGE_OF_LEFT_INVERSE,
+    SAMPLE_CLOSED,
+    STRIDE,
+)
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.quaternions import normalize
-
-_NEWTON, _CLOSED = 20, 1e-12
-# The longest step between samples from which loops are closed anew [rad, lengths]; longer ones are cut.
-_STRIDE = 0.2
-# How far closing may move the others [rad, lengths]; what needs more has come to another branch.
-_ASTRAY = 1.0
-# Part of DᵀD that is added to it: solves of rounding where it is singular, which 1/‖D⁺‖ tells.
-_ROUNDING = 1e-14
 
 Motion = tuple[Array, Array, Array]
 
@@ -28,7 +28,7 @@ def left_inverse(d: Array) -> Array:
     """Return D⁺ (B, n, m) of matrices with independent columns (B, m, n)."""
     n = d.shape[2]
     square = d.transpose(0, 2, 1) @ d
-    size = np.trace(square, axis1=1, axis2=2) * (_ROUNDING / max(n, 1)) + 1e-300
+    size = np.trace(square, axis1=1, axis2=2) * (RIDGE_OF_LEFT_INVERSE / max(n, 1)) + LEAST_DIVISOR
     return np.asarray(np.linalg.inv(square + size[:, None, None] * np.eye(n)) @ d.transpose(0, 2, 1))
 
 
@@ -74,7 +74,7 @@ class Loops:
         good = np.ones(len(q), dtype=bool) if wanted is None else wanted.copy()
         way = places - last
         longest = np.abs(way[good] * self.columns[self.independent]).max(initial=0.0)
-        pieces = max(1, int(np.ceil(longest / _STRIDE)))
+        pieces = max(1, int(np.ceil(longest / STRIDE)))
         for piece in range(1, pieces + 1):
             q, closed = self.closed(q, last + way * (piece / pieces), t, good)
             good &= closed
@@ -95,14 +95,14 @@ class Loops:
             return q, wanted.copy()
         done = np.zeros(len(q), dtype=bool)
         reach, open_ = np.zeros(len(q)), np.flatnonzero(wanted)
-        for _ in range(_NEWTON):
+        for _ in range(CLOSING_STEPS):
             if not len(open_):
                 break
             at = self._position.evaluate_each(self._pack(q[open_], t[open_]))
             residual = self.rows * at["residual"][:, :, 0]
             size = np.abs(residual).max(axis=1, initial=0.0)
-            done[open_[size < _CLOSED]] = True
-            more = (size >= _CLOSED) & (reach[open_] < _ASTRAY) & np.isfinite(size)
+            done[open_[size < SAMPLE_CLOSED]] = True
+            more = (size >= SAMPLE_CLOSED) & (reach[open_] < CLOSING_ASTRAY) & np.isfinite(size)
             open_ = open_[more]
             if not len(open_):
                 break
@@ -114,7 +114,7 @@ class Loops:
             moved = q[open_] + self._rate.each(self._pack(q[open_], t[open_], step))
             normalize(moved, self.system.equations.quaternions)
             q[open_] = moved
-        return q, done & (reach < _ASTRAY)
+        return q, done & (reach < CLOSING_ASTRAY)
 
     def moving(self, q: Array, rates: Array, accelerations: Array, t: Array) -> tuple[Array, Array, Array]:
         """Return v, a (B, nv) at closed q (B, nq) with independent rates (B, m), and 1/‖D⁺‖ (B,)."""

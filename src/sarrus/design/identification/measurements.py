@@ -14,17 +14,13 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.design.identification.periods import Periods
+from sarrus.design.identification.tolerances import SPLINE_EDGE, TURNED_POSES, UNEVEN_FOR_FILTER, WRAPPED_PART
 from sarrus.dynamics.closing.manifold import rate_matrix
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
 
 _LABELS = {"q": "coordinate", "v": "velocity", "a": "velocity", "u": "actuator"}
 _FEWEST = 6  # samples
-# Part of the samples that is left out at either end where splines give velocities or accelerations.
-_EDGE = 0.04
-# Part of a period that is put before and behind it for splines; and configurations that say how noise of quaternions
-# turns into velocities.
-_WRAPPED, _TURNED = 0.2, 10
 # Order of the low-pass filter, which runs forth and back; a filtered log keeps two samples for each period of the cut.
 _ORDER = 4
 
@@ -107,7 +103,7 @@ def read(
     whole = Measurements(t, q, v, a, found["u"], found["tau"], repeated, scatter).at(inner)
     whole = whole if cutoff is None else _filtered(system, whole, cutoff)
     if splines and period is None:  # splines have no second derivative at their ends
-        edge = max(2, int(np.ceil(_EDGE * len(whole))))
+        edge = max(2, int(np.ceil(SPLINE_EDGE * len(whole))))
         whole = whole.at(slice(edge, len(whole) - edge))
     return replace(whole, q=np.array([system.normalized(row) for row in whole.q]))
 
@@ -127,7 +123,7 @@ def _mean_period(
     }
     scatter = np.full(3 * system.nv + system.nu, np.nan)
     if len(parts) == len("qvau"):
-        rows = range(0, periods.count, max(1, periods.count // _TURNED))
+        rows = range(0, periods.count, max(1, periods.count // TURNED_POSES))
         turned = [np.abs(ranked(rate_matrix(system, means["q"][k])).inverse) for k in rows]
         along = np.sqrt((np.mean(turned, axis=0) ** 2) @ parts["q"] ** 2)
         scatter = np.concatenate([along, parts["v"], parts["a"], parts["u"]])
@@ -137,7 +133,7 @@ def _mean_period(
 def _wrapped(t: Array, found: dict[str, Array], period: float) -> tuple[Array, dict[str, Array], slice]:
     """Return a period extended by a part of itself before and after, and its place there."""
     n = len(t)
-    more = min(n, max(_FEWEST, int(np.ceil(_WRAPPED * n))))
+    more = min(n, max(_FEWEST, int(np.ceil(WRAPPED_PART * n))))
     around = np.arange(-more, n + more)
     times = t[around % n] + period * (around // n)
     return times, {name: x[around % n] for name, x in found.items()}, slice(more, more + n)
@@ -246,7 +242,7 @@ def _filtered(system: System, log: Measurements, cutoff: float) -> Measurements:
     """Return the log after a zero-phase low-pass filter, with as many samples as have independent noise."""
     steps = np.diff(log.t)
     rate = 1.0 / steps.mean()
-    if np.ptp(steps) > 1e-3 * steps.mean():
+    if np.ptp(steps) > UNEVEN_FOR_FILTER * steps.mean():
         raise ArgumentError(f"{system.name}: cutoff= needs samples at even times", element="cutoff")
     if not 0.0 < cutoff < 0.5 * rate:
         raise ArgumentError(

@@ -11,15 +11,9 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.design.identification.measurements import Measurements
+from sarrus.design.identification.tolerances import LEAST_NOISE, NOISE_FLOOR, NOISE_PART
 from sarrus.dynamics.closing.manifold import differences
 from sarrus.dynamics.system import System
-
-# Noise of a channel, of its root mean square, where nothing tells it.
-PART = 0.01
-# Standard deviation that a channel has at least, relative to the largest one of its kind.
-FLOOR = 1e-6
-# Velocities below so many standard deviations have no sign that a dry friction could be told by.
-SLOW = 3.0
 
 
 def given_noise(system: System, given: Mapping[str, Any] | None) -> Array:
@@ -65,7 +59,7 @@ def noise_levels(system: System, log: Measurements, given: Mapping[str, Any] | N
     for signal in signals:
         level = own[start : start + len(signal)]
         start += len(signal)
-        level = np.where(np.isnan(level), PART * signal / np.sqrt(log.periods), level)
-        floor = FLOOR * max(level.max(initial=0.0), PART * signal.max(initial=0.0), 1e-12)
+        level = np.where(np.isnan(level), NOISE_PART * signal / np.sqrt(log.periods), level)
+        floor = NOISE_FLOOR * max(level.max(initial=0.0), NOISE_PART * signal.max(initial=0.0), LEAST_NOISE)
         columns.append(np.maximum(level, floor))
     return np.concatenate(columns)

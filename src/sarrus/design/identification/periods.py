@@ -11,12 +11,12 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-
-# How far sample times may be from even ones, and periods from whole numbers of samples, in samples.
-_UNEVEN = 0.01
-# Periods repeat where they are that near to their mean, of its swing; or, beyond that, where their means are within so
-# many standard deviations and their scatter is no more than twice the usual one.
-_REPEATS, _SHIFTED, _UNUSUAL = 1e-3, 8.0, 2.0
+from sarrus.design.identification.tolerances import (
+    PERIOD_REPEATS,
+    PERIOD_SCATTER,
+    PERIOD_SHIFT,
+    UNEVEN_SAMPLES,
+)
 
 
 def samples_of(label: str, t: Array, period: float) -> tuple[int, int]:
@@ -26,7 +26,7 @@ def samples_of(label: str, t: Array, period: float) -> tuple[int, int]:
     step = float(t[-1] - t[0]) / (len(t) - 1)
     uneven = np.abs(t - t[0] - step * np.arange(len(t)))
     count = round(period / step)
-    if uneven.max() > _UNEVEN * step or count < 1:
+    if uneven.max() > UNEVEN_SAMPLES * step or count < 1:
         k = int(np.argmax(uneven))
         raise ArgumentError(
             f"{label}: period= needs samples at even times, several in each period; sample {k} at {t[k]:g} s is "
@@ -34,7 +34,7 @@ def samples_of(label: str, t: Array, period: float) -> tuple[int, int]:
             element="t",
         )
     whole = len(t) // count
-    if abs(period / step - count) * whole > _UNEVEN * count:
+    if abs(period / step - count) * whole > UNEVEN_SAMPLES * count:
         raise ArgumentError(
             f"{label}: a period of {period:g} s is {period / step:.6g} samples; it must be a whole number of them",
             element="period",
@@ -71,8 +71,8 @@ class Periods:
         swing = means.std(axis=0)
         usual = np.sqrt(np.median(power, axis=0))
         white = np.sqrt(np.median(power - shift**2, axis=0) / self.count)
-        wrong = np.abs(shift) > np.maximum(_SHIFTED * white, _REPEATS * swing)
-        wrong |= np.sqrt(power) > np.maximum(_UNUSUAL * usual, _REPEATS * swing)
+        wrong = np.abs(shift) > np.maximum(PERIOD_SHIFT * white, PERIOD_REPEATS * swing)
+        wrong |= np.sqrt(power) > np.maximum(PERIOD_SCATTER * usual, PERIOD_REPEATS * swing)
         if wrong.any():
             k, column = (int(i) for i in np.argwhere(wrong)[0])
             raise ArgumentError(

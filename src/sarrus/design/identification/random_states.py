@@ -10,12 +10,10 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.design.identification.regressor import Regressor
+from sarrus.design.identification.tolerances import RANDOM_STEP, RANDOM_TRIES
 from sarrus.dynamics.model.compiled import random_coordinates
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import at_rank
-
-# Steps from one configuration to the next [rad, lengths], and how many are tried in all.
-_STEP, _TRIES = 0.7, 2000
 
 
 class State(NamedTuple):
@@ -38,9 +36,9 @@ def random_configurations(system: System, rng: np.random.Generator) -> Iterator[
     found = [system.assemble(system.neutral()).q]
     yield found[0]
     columns = system.model.characteristic.columns
-    for _ in range(_TRIES):
+    for _ in range(RANDOM_TRIES):
         start = found[int(rng.integers(len(found)))]
-        step = _STEP * rng.standard_normal(system.nv) / columns
+        step = RANDOM_STEP * rng.standard_normal(system.nv) / columns
         try:
             found.append(system.assemble(system.move(start, step)).q)
         except SolveError:

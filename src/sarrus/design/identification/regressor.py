@@ -17,14 +17,13 @@ from sarrus.base.errors import ArgumentError, check_is
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.design.identification.inertial import LENGTHS, LinearPart, numbers_of
 from sarrus.design.identification.numbers import Numbers, dry_friction
+from sarrus.design.identification.tolerances import FAINT_PARAMETER
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, at_rank, rank_by, ranked
+from sarrus.kernels.linalg.ranked import at_rank, rank_by, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.multibody.dynamics import bias_force
 from sarrus.symbolic.multibody.model import trace
-
-# Part of the characteristic size that a typical one is at least: bodies without mass, friction that is zero.
-_FAINT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +117,7 @@ class Regressor:
             mass, second = float(ten[0]), 0.5 * float(ten[4:7].sum())
             for k, place in places.items():
                 out[place] = (mass, np.sqrt(max(mass * second, 0.0)), second)[LENGTHS[k]]
-        return read_only(np.maximum(out, _FAINT * self.size))
+        return read_only(np.maximum(out, FAINT_PARAMETER * self.size))
 
     def sizes(self, matrix: Array, values: Array) -> Array:
         """Return the scales of base parameters K p (K: ``matrix``): |β|, or the largest term |K| × typical."""
@@ -172,18 +171,18 @@ class Regressor:
         """
         c = self.system.model.characteristic
         even = c.even(jacobian)
-        found = ranked(even, relative=CUT) if rank is None else at_rank(even, rank)
+        found = ranked(even, relative=RANK_CUT) if rank is None else at_rank(even, rank)
         return np.asarray(found.null / c.columns[:, None])
 
     def rank(self, jacobian: Array) -> int:
         """Return the rank of A in characteristic units, by singular values above 1e-6 of the largest one."""
         c = self.system.model.characteristic
-        return 0 if not len(jacobian) else rank_by(ranked(c.even(jacobian)).values, CUT)
+        return 0 if not len(jacobian) else rank_by(ranked(c.even(jacobian)).values, RANK_CUT)
 
     def rank_of_columns(self, jacobian: Array, columns: list[int]) -> int:
         """Return the rank of selected columns of A, in characteristic units."""
         even = self.system.model.characteristic.even(jacobian)[:, columns]
-        return rank_by(ranked(even).values, CUT) if even.size else 0
+        return rank_by(ranked(even).values, RANK_CUT) if even.size else 0
 
     def rows(
         self,

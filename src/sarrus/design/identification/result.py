@@ -10,11 +10,8 @@ import numpy as np
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_known
 from sarrus.design.identification.base import BaseParameters
+from sarrus.design.identification.tolerances import HARDLY_TOLD, WELL_TOLD
 from sarrus.model.builders.mechanism import Mechanism
-
-# Standard deviations up to this part of a parameter's size mean that the log tells it well: three of them are one
-# percent. Beyond the other the log hardly tells it.
-WELL, _WEAK = 1.0 / 300.0, 0.03
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +87,12 @@ class Identification:
     @cached_property
     def well_excited(self) -> tuple[str, ...]:
         """Base parameters known to one percent: standard deviations of at most a third of a percent of their size."""
-        return tuple(x for x, part in zip(self.labels, self.relative_std) if part <= WELL)
+        return tuple(x for x, part in zip(self.labels, self.relative_std) if part <= WELL_TOLD)
 
     @cached_property
     def weak(self) -> tuple[str, ...]:
         """Base parameters that are poorly known: standard deviations above 3 % of their size."""
-        return tuple(x for x, part in zip(self.labels, self.relative_std) if part > _WEAK)
+        return tuple(x for x, part in zip(self.labels, self.relative_std) if part > HARDLY_TOLD)
 
     @cached_property
     def consistent(self) -> Array:

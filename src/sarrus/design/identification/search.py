@@ -13,26 +13,33 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.identification.fourier import Fourier, frequencies, unit_series
 from sarrus.design.identification.information import Information, Told
 from sarrus.design.identification.limits import Limits
 from sarrus.design.identification.loops import Loops, Motion
+from sarrus.design.identification.tolerances import (
+    ARMIJO,
+    COST_FALL,
+    CURVED,
+    DIFFERENCE_STEP,
+    FORCES_MISSED,
+    LEAST_SLOPE,
+    LIMIT_PENALTY,
+    SEARCH_FIRST_STEP,
+    SEARCH_LONGEST_STEP,
+    SHORTEST_SEARCH_STEP,
+    SINGULAR_COST,
+    SINGULAR_INFORMATION,
+    SLOW_FALLS,
+    SMALLER_SWINGS,
+)
 from sarrus.dynamics.closing.manifold import differences
 
 CRITERIA = ("relative", "logdet", "condition")
 _DRAWS = 64  # random series, of which the best are improved
 # At most so many of them, each for so many evaluations at least and all for half of them; the best goes on to the end.
 _STARTS, _EACH = 6, 15
-_EPS = 1e-6
-# What limits cost: the square of what is broken, of the range, of the worst ones summed over all samples.
-_PENALTY = 3e3
-# What series cost whose information is singular.
-_FAILED = 1e3
-# Quasi-Newton steps: the first and the longest one, and the fall of the cost that ends them where it is seen so often.
-_FIRST, _LONGEST, _SETTLED, _SLOW = 0.05, 0.3, 1e-4, 3
-# Swings that are tried, of the one found, until nothing between the samples breaks a limit.
-_SMALLER = (1.0, 0.99, 0.98, 0.97, 0.95, 0.92, 0.88, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.02)
-_MISSED = 1e-6  # part of the forces that controls may miss: rounding
 _FINER = 8  # times the samples at which limits are checked in the end
 
 
@@ -99,14 +106,14 @@ class Search:
         told = self.information.of((q, v, a), self.t, self._swings(q))
         broken = self.limits.broken(q, v, a, told.u, margin.reshape(count, times), told.drive)
         cost = np.array([self._criterion(matrix) for matrix in told.matrix])
-        return cost + _PENALTY * (broken**2).sum(axis=(1, 2)) / times, told
+        return cost + LIMIT_PENALTY * (broken**2).sum(axis=(1, 2)) / times, told
 
     def _criterion(self, matrix: Array) -> float:
         if not np.isfinite(matrix).all():
-            return _FAILED
+            return SINGULAR_COST
         values = np.linalg.eigvalsh(matrix)
-        if values[0] <= 1e-14 * values[-1]:
-            return _FAILED
+        if values[0] <= SINGULAR_INFORMATION * values[-1]:
+            return SINGULAR_COST
         if self.criterion == "relative":
             return float(0.5 * np.log((1.0 / values).sum() / len(values)))
         if self.criterion == "logdet":
@@ -132,14 +139,14 @@ class Search:
 
     def slope(self, x: Array, cost: float, q: Array) -> Array:
         """Return the derivative of the cost of a series with a closed motion q (1, T, nq); NaN if it does not exist."""
-        own = self.independent(x + _EPS * np.eye(self.width))
+        own = self.independent(x + DIFFERENCE_STEP * np.eye(self.width))
         count, times = self.width, len(self.t)
         closed, found = self.loops.closed(
             np.tile(q[0], (count, 1)), own[0].reshape(count * times, -1), np.tile(self.t, count)
         )
         if not found.all():
             return np.full(self.width, np.nan)
-        return np.asarray((self.costs(own, closed.reshape(count, times, -1))[0] - cost) / _EPS)
+        return np.asarray((self.costs(own, closed.reshape(count, times, -1))[0] - cost) / DIFFERENCE_STEP)
 
     def run(self, rng: np.random.Generator, evaluations: int) -> Plan:
         """Return the best series found within limits; `SolveError` if none can be followed."""
@@ -155,7 +162,7 @@ class Search:
         draws = draws[good]
         costs, told = self.costs(own[:, good], q[good])
         system = self.loops.system
-        if system.nu and told.missed.min() > _MISSED:
+        if system.nu and told.missed.min() > FORCES_MISSED:
             raise ArgumentError(
                 f"{name}: {', '.join(system.actuator_names)} do not drive all degrees of freedom; along random motions "
                 f"they lack at least {told.missed.min():.0%} of the forces",
@@ -193,15 +200,19 @@ class Search:
             return cost, x
         slope = self.slope(x, cost, q)
         fresh, slow = True, 0
-        while self.count < last and np.isfinite(slope).all() and slow < _SLOW:
+        while self.count < last and np.isfinite(slope).all() and slow < SLOW_FALLS:
             if fresh:
-                inverse = np.eye(self.width) * (_FIRST / max(float(np.linalg.norm(slope)), 1e-12))
+                inverse = np.eye(self.width) * (
+                    SEARCH_FIRST_STEP / max(float(np.linalg.norm(slope)), LEAST_SLOPE)
+                )
             way = -inverse @ slope
-            way *= min(1.0, _LONGEST / max(float(np.abs(way).max()), 1e-300))
+            way *= min(1.0, SEARCH_LONGEST_STEP / max(float(np.abs(way).max()), LEAST_DIVISOR))
             fall, size = float(way @ slope), 1.0
             new, new_q = self.cost(x + way, q)
             while (
-                (new_q is None or not new <= cost + 1e-4 * size * fall) and size > 1e-4 and self.count < last
+                (new_q is None or not new <= cost + ARMIJO * size * fall)
+                and size > SHORTEST_SEARCH_STEP
+                and self.count < last
             ):
                 size *= 0.3
                 new, new_q = self.cost(x + size * way, q)
@@ -210,7 +221,7 @@ class Search:
                     break
                 fresh = True
                 continue
-            slow = slow + 1 if cost - new < _SETTLED else 0
+            slow = slow + 1 if cost - new < COST_FALL else 0
             step, before = size * way, slope
             x, cost, q = x + step, new, new_q
             slope = self.slope(x, cost, q)
@@ -219,7 +230,7 @@ class Search:
             if fresh and product > 0.0:
                 inverse *= product / float(change @ change) / inverse[0, 0]
             fresh = False
-            if product > 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)):
+            if product > CURVED * float(np.linalg.norm(step) * np.linalg.norm(change)):
                 turned = inverse @ change
                 inverse = inverse + np.outer(step, step) * ((product + float(change @ turned)) / product**2)
                 inverse -= (np.outer(turned, step) + np.outer(step, turned)) / product
@@ -229,7 +240,7 @@ class Search:
         """Return the plan, with its amplitude reduced until no limit is violated, also between samples."""
         fine = np.arange(_FINER * len(self.t)) * (self.t[1] / _FINER)
         worst = "loops that cannot be followed"
-        for factor in _SMALLER:
+        for factor in SMALLER_SWINGS:
             smaller = series.scaled(factor)
             own = [x[None] for x in smaller(fine)]
             q, good = self.loops.along(own[0], fine)
@@ -239,7 +250,7 @@ class Search:
             motion = q, v[None], a[None]
             told = self.information.of(motion, fine, self._swings(q))
             broken = self.limits.broken(*motion, told.u, margin[None], told.drive, inset=0.0)[0]
-            if self.loops.system.nu and told.missed[0] > _MISSED:
+            if self.loops.system.nu and told.missed[0] > FORCES_MISSED:
                 worst = "what the actuators can do"
                 continue
             if broken.any():

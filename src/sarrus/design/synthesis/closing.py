@@ -13,15 +13,14 @@ from sarrus.design.synthesis.held import Held
 from sarrus.design.synthesis.least_squares import descend
 from sarrus.design.synthesis.resting import Resting
 from sarrus.design.synthesis.state import POSITION, Lost
+from sarrus.design.synthesis.tolerances import (
+    BEYOND_RESTORATION,
+    DESIGN_CLOSED,
+    GOAL_PULLS,
+    RESTORATION_STEPS,
+    SLOW_RESTORATION,
+)
 from sarrus.dynamics.system import System
-
-# Iterations of a restoration, what counts as closed in characteristic units, and the share of squares that a slow
-# step leaves.
-_ITERATIONS, _CLOSED, _SLOW = 100, 1e-10, 0.999
-# Weights of goals against open loops, one after the other.
-_PULLS = (1.0, 0.1, 0.01)
-# Parts of the way of a restoration that are tried beyond its end.
-_BEYOND = (0.1, 0.3, 1.0)
 
 
 def first_places(evaluation: Evaluation, x: Array) -> tuple[list[Array], list[Lost]]:
@@ -73,7 +72,7 @@ def away_from_the_edge(
     """
     v = evaluation.variables
     best, most = found, _clearance(evaluation, found)
-    for part in _BEYOND:
+    for part in BEYOND_RESTORATION:
         further = np.clip(found[0] + part * (found[0] - x), v.lower, v.upper)
         trial = restored(evaluation, further, found[1])
         if trial is not None and (room := _clearance(evaluation, trial)) > most:
@@ -104,7 +103,7 @@ def restored(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple
         return None
     v = evaluation.variables
     x, q, size = Opened(evaluation).descend(np.clip(x, v.lower, v.upper), places)
-    return (x, q) if size <= _CLOSED else None
+    return (x, q) if size <= DESIGN_CLOSED else None
 
 
 def pulled(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array]] | None:
@@ -118,7 +117,7 @@ def pulled(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple[A
         return None
     v = evaluation.variables
     x, q = np.clip(x, v.lower, v.upper), list(places)
-    for pull in _PULLS:
+    for pull in GOAL_PULLS:
         x, q, _ = Opened(evaluation, pull).descend(x, q)
     return restored(evaluation, x, q)
 
@@ -135,7 +134,9 @@ class Opened:
 
     def descend(self, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array], float]:
         """Return (x, all q, largest residual of loops and drivers) at the end of Levenberg–Marquardt steps."""
-        (x, q), _ = descend(self, (x, [np.array(place) for place in places]), _ITERATIONS, slow=_SLOW)
+        (x, q), _ = descend(
+            self, (x, [np.array(place) for place in places]), RESTORATION_STEPS, slow=SLOW_RESTORATION
+        )
         return x, q, self._open(x, q)
 
     def residual(self, place: tuple[Array, list[Array]]) -> Array | None:

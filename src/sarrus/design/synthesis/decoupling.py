@@ -9,6 +9,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.analysis.loads.tolerances import SYMMETRIC_WEIGHTS
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import finite_array
@@ -95,7 +96,7 @@ def _inverse(metric: ArrayLike) -> Array:
         whole is None
         or whole.ndim != 2
         or whole.shape[0] != whole.shape[1]
-        or not np.allclose(whole, whole.T, rtol=1e-12, atol=0.0)
+        or not np.allclose(whole, whole.T, rtol=SYMMETRIC_WEIGHTS, atol=0.0)
         or np.linalg.eigvalsh(whole)[0] <= 0.0
     ):
         raise ArgumentError(

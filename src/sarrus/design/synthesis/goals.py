@@ -13,13 +13,13 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import positive_number, real_array, three_numbers
+from sarrus.control.tolerances import ORTHONORMAL_AXES
 from sarrus.design.synthesis.conditions import Condition
 from sarrus.design.synthesis.quantities import Quantities
+from sarrus.design.synthesis.tolerances import GOAL_REACHED
 
 Kind = Literal["squares", "cost", "peak", "between"]
 Expression = Callable[[Quantities], ca.SX]
-# Points and poses count as reached within this [m, rad].
-REACHED = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ def point(
     *,
     axes: str = "xyz",
     weight: float = 1.0,
-    within: float = REACHED,
+    within: float = GOAL_REACHED,
 ) -> Goal:
     """Return the goal that a point of a body passes through targets (n, number of axes) [m], one for each condition.
 
@@ -128,7 +128,7 @@ def pose(
     *,
     length: float = 1.0,
     weight: float = 1.0,
-    within: float = REACHED,
+    within: float = GOAL_REACHED,
 ) -> Goal:
     """Return the goal that a body takes poses: positions (n, 3) [m] of its origin and axes (n, 3, 3) as columns.
 
@@ -137,7 +137,7 @@ def pose(
     conditions, name = _conditions("pose", at), f"pose of {body}"
     n = len(conditions)
     axes = real_array(rotations).reshape(-1, 3, 3) if real_array(rotations).size == 9 * n else None
-    if axes is None or not np.allclose(axes @ axes.transpose(0, 2, 1), np.eye(3), atol=1e-9):
+    if axes is None or not np.allclose(axes @ axes.transpose(0, 2, 1), np.eye(3), atol=ORTHONORMAL_AXES):
         raise ArgumentError(f"{name}: rotations must be {n} orthonormal 3 × 3 matrices", element=body)
     given = np.hstack([_rows(name, positions, n, 3), axes.transpose(0, 2, 1).reshape(n, 9)])
 

@@ -9,22 +9,20 @@ from dataclasses import dataclass
 import casadi as ca
 import numpy as np
 
+from sarrus.analysis.sensitivity.tolerances import ROWS_FOLLOW
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError, check_known
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.codegen import NativeFunction
 from sarrus.design.synthesis.conditions import Configuration
-from sarrus.design.synthesis.state import FORCES, RATES, ROOM, Follows, Lost, State
+from sarrus.design.synthesis.state import FORCES, RATES, Follows, Lost, State
+from sarrus.design.synthesis.tolerances import DRIVERS_DETERMINE, HELD_CLOSED, LOAD_UNIQUE
 from sarrus.design.synthesis.variables import Variables
 from sarrus.dynamics.model.derivatives import along, bias_rows, residual_force
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.newton import follow, newton
 from sarrus.kernels.linalg.ranked import Ranked, at_rank
-
-# Closed is what is open by less, and rows follow a parameter where they miss it by less; in characteristic units.
-_CLOSED, _FOLLOWED = 1e-9, 1e-7
-# Share of the square of a load, or of the largest one, that forces without effect may change where it is unique.
-_SHARED = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +104,7 @@ class Held:
     def matrix(self, b: Array) -> _Rows:
         """Return B with full column rank; `Lost` if its rank is lower."""
         found = at_rank(self.rows[:, None] * b / self.columns, min(b.shape))
-        if len(b) < b.shape[1] or found.values[-1] <= ROOM * found.values[0]:
+        if len(b) < b.shape[1] or found.values[-1] <= DRIVERS_DETERMINE * found.values[0]:
             raise Lost(self.index, "is singular: loops and drivers leave a degree of freedom")
         return _Rows(found, self.rows, self.columns)
 
@@ -142,7 +140,7 @@ class Held:
         if s < 1.0:
             raise Lost(self.index, reason)
         off, _ = self.residual(x, found)
-        if np.abs(self.rows * off).max(initial=0.0) > _CLOSED:
+        if np.abs(self.rows * off).max(initial=0.0) > HELD_CLOSED:
             raise Lost(self.index, "has redundant closures that open")
         return found
 
@@ -251,7 +249,7 @@ class Held:
         b = np.vstack([jacobian, self.select])
         left = np.abs(self.rows[:, None] * (b @ dq + opened)).max(axis=0, initial=0.0)
         size = np.abs(self.rows[:, None] * opened).max(axis=0, initial=0.0)
-        if np.any(left > _FOLLOWED * (1.0 + size)):
+        if np.any(left > ROWS_FOLLOW * (1.0 + size)):
             name = self.variables.names[int(left.argmax())]
             raise SolveError(
                 f"{self.system.name}: the redundant closures cannot follow {name!r}: they would open. Let {name!r} "
@@ -268,7 +266,9 @@ class Held:
         wide = changes * self.rows
         size = (wide**2).sum(axis=1)
         parts = (product(wide, state.rows.ranked.left_null) ** 2).sum(axis=1)
-        return np.asarray(parts < _SHARED * np.maximum(size, _SHARED * size.max(initial=0.0)) + 1e-300)
+        return np.asarray(
+            parts < LOAD_UNIQUE * np.maximum(size, LOAD_UNIQUE * size.max(initial=0.0)) + LEAST_DIVISOR
+        )
 
     def margin(self, state: State) -> float:
         """Return the smallest singular value of B in characteristic units."""

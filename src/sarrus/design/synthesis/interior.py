@@ -17,6 +17,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.design.synthesis.evaluation import Found
 from sarrus.design.synthesis.nonlinear import Nonlinear
 from sarrus.design.synthesis.program import Ended, Program
+from sarrus.design.synthesis.tolerances import INTERIOR_ACCEPTED, INTERIOR_OPTIMAL, INTERIOR_PUSH
 
 # Designs that are tried per iteration, on average: more are tried at the edge of what closes, where steps shrink.
 _TRIALS = 5
@@ -27,11 +28,11 @@ _OPTIONS = {
     "sb": "yes",
     "hessian_approximation": "limited-memory",
     "nlp_scaling_method": "none",
-    "tol": 1e-10,
-    "acceptable_tol": 1e-9,
+    "tol": INTERIOR_OPTIMAL,
+    "acceptable_tol": INTERIOR_ACCEPTED,
     "bound_relax_factor": 0.0,
-    "bound_push": 1e-6,
-    "bound_frac": 1e-6,
+    "bound_push": INTERIOR_PUSH,
+    "bound_frac": INTERIOR_PUSH,
 }
 
 

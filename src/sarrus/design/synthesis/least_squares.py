@@ -10,15 +10,20 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
+from sarrus.design.synthesis.tolerances import (
+    DAMPING_FIRST,
+    DAMPING_LEAST,
+    DAMPING_MOST,
+    GOOD_FALL,
+    IDLE_FALL,
+    IDLE_STEPS,
+    POOR_FALL,
+    SMALLEST_STEP,
+)
 from sarrus.kernels.linalg import dense
 
 Place = TypeVar("Place")
-# Damping against the largest diagonal entry of JᵀJ: at first, at least, and where nothing falls any more.
-_FIRST, _LEAST, _MOST = 1e-3, 1e-12, 1e12
-# Share of the decrease that the model foretells, below which damping grows and above which it falls.
-_POOR, _GOOD = 0.25, 0.75
-# Steps that end it: the largest entry in the scales, and how many in a row may leave nearly all of the squares.
-_SMALL, _IDLE = 1e-15, 5
 
 
 class Residuals(Protocol, Generic[Place]):
@@ -38,7 +43,7 @@ class Residuals(Protocol, Generic[Place]):
 
 
 def descend(
-    residuals: Residuals[Place], place: Place, iterations: int, *, slow: float = 1.0 - 1e-12
+    residuals: Residuals[Place], place: Place, iterations: int, *, slow: float = 1.0 - IDLE_FALL
 ) -> tuple[Place, bool]:
     """Return a local minimum of the sum of squares, and whether it was reached within so many iterations.
 
@@ -48,11 +53,15 @@ def descend(
     now = residuals.residual(place)
     assert now is not None
     jacobian = residuals.jacobian(place)
-    damping, growth, idle = _FIRST, 2.0, 0
+    damping, growth, idle = DAMPING_FIRST, 2.0, 0
     for _ in range(iterations):
-        size = max(float((jacobian**2).sum(axis=0).max(initial=0.0)), 1e-300)
+        size = max(float((jacobian**2).sum(axis=0).max(initial=0.0)), LEAST_DIVISOR)
         step = _step(residuals, place, jacobian, now, damping * size)
-        if float(np.abs(step).max(initial=0.0)) <= _SMALL or damping > _MOST or idle > _IDLE:
+        if (
+            float(np.abs(step).max(initial=0.0)) <= SMALLEST_STEP
+            or damping > DAMPING_MOST
+            or idle > IDLE_STEPS
+        ):
             return place, True
         trial = residuals.moved(place, step)
         after = residuals.residual(trial)
@@ -62,8 +71,10 @@ def descend(
             damping, growth = damping * growth, 2.0 * growth
             continue
         linear = now + jacobian @ step
-        share = (before - left) / max(before - float(linear @ linear), 1e-300)
-        damping = max(damping * (0.1 if share > _GOOD else 2.0 if share < _POOR else 1.0), _LEAST)
+        share = (before - left) / max(before - float(linear @ linear), LEAST_DIVISOR)
+        damping = max(
+            damping * (0.1 if share > GOOD_FALL else 2.0 if share < POOR_FALL else 1.0), DAMPING_LEAST
+        )
         idle = idle + 1 if left > slow * before else 0
         place, now, growth = trial, after, 2.0
         jacobian = residuals.jacobian(place)

@@ -8,16 +8,17 @@ import numpy as np
 from scipy.optimize import nnls
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.design.synthesis.evaluation import Found
 from sarrus.design.synthesis.program import Program
+from sarrus.design.synthesis.tolerances import (
+    AT_DESIGN_BOUND,
+    PEAK_FLAT,
+    PEAK_HIGH,
+    RESIDUAL_STEP,
+    SHARES_WEIGHT,
+)
 from sarrus.kernels.linalg.dense import norm
-
-# What is at a bound, relative to the scale of a variable or of a constraint, and what is as high as a peak.
-_AT, _HIGH, _FLAT = 1e-6, 1e-6, 1e-9
-# Step, against the scales, whose residuals count where all residuals vanish.
-_STEP = 1e-2
-# Weight of the condition that the shares of a peak add up to one.
-_SHARES = 1e3
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +40,7 @@ class First:
             for i in program.peaks
         ]
         size = _of_squares(program, found) + sum(slopes) + abs(program.cost(found))
-        return cls(max(size, 1e-300), sum(slopes), program.heights(found))
+        return cls(max(size, LEAST_DIVISOR), sum(slopes), program.heights(found))
 
 
 def gradient_size(program: Program, found: Found, first: First) -> float:
@@ -48,14 +49,14 @@ def gradient_size(program: Program, found: Found, first: First) -> float:
     For squares it is the sum of the terms at the design itself, 2 ‖J‖ ‖r‖, and at least the change in a small step; a
     cost may vanish with its gradient, so its scale is that of the start.
     """
-    return max(_of_squares(program, found) + first.slopes, 1e-300)
+    return max(_of_squares(program, found) + first.slopes, LEAST_DIVISOR)
 
 
 def _of_squares(program: Program, found: Found) -> float:
     e, total = program.evaluation, 0.0
     for i in program.squares:
         stiff = norm((e.jacobian(found, i) * program.scale).ravel())
-        total += 2.0 * e.goals[i].goal.weight * stiff * (norm(found.goals[i]) + _STEP * stiff)
+        total += 2.0 * e.goals[i].goal.weight * stiff * (norm(found.goals[i]) + RESIDUAL_STEP * stiff)
     return total
 
 
@@ -71,14 +72,14 @@ def gradient_left(program: Program, found: Found, first: First) -> float:
     peaks = [_highest(program, found, i, h) for i, h in zip(program.peaks, first.heights)]
     if not columns and not peaks:
         return norm(gradient)
-    size = max([norm(gradient), *(float(np.abs(p).max(initial=0.0)) for p in peaks), 1e-300])
+    size = max([norm(gradient), *(float(np.abs(p).max(initial=0.0)) for p in peaks), LEAST_DIVISOR])
     blocks = [np.vstack([-p.T / size, np.zeros((len(peaks), len(p)))]) for p in peaks]
     for k, block in enumerate(blocks):
-        block[len(s) + k] = _SHARES
+        block[len(s) + k] = SHARES_WEIGHT
     for column in columns:
-        unit = max(float(np.abs(column).max(initial=0.0)), 1e-300)
+        unit = max(float(np.abs(column).max(initial=0.0)), LEAST_DIVISOR)
         blocks.append(np.concatenate([column / unit, np.zeros(len(peaks))])[:, None])
-    target = np.concatenate([gradient / size, np.full(len(peaks), _SHARES)])
+    target = np.concatenate([gradient / size, np.full(len(peaks), SHARES_WEIGHT)])
     return float(nnls(np.hstack(blocks), target)[1]) * size
 
 
@@ -87,12 +88,12 @@ def _active(program: Program, found: Found) -> list[Array]:
     v, s = program.evaluation.variables, program.scale
     columns: list[Array] = []
     for unit, x, low, high, scale in zip(np.eye(len(s)), found.x, v.lower, v.upper, s):
-        if x - low <= _AT * scale:
+        if x - low <= AT_DESIGN_BOUND * scale:
             columns.append(unit)
-        if high - x <= _AT * scale:
+        if high - x <= AT_DESIGN_BOUND * scale:
             columns.append(-unit)
     values, rows, sizes = program.inequalities(found)
-    columns += [row * s / size for c, row, size in zip(values, rows, sizes) if c <= _AT * size]
+    columns += [row * s / size for c, row, size in zip(values, rows, sizes) if c <= AT_DESIGN_BOUND * size]
     return columns + [sign * row * s for row in program.equalities(found)[1] for sign in (1.0, -1.0)]
 
 
@@ -101,12 +102,12 @@ def _highest(program: Program, found: Found, i: int, height: float) -> Array:
     goal = program.evaluation.goals[i].goal
     values, rows = found.goals[i], program.evaluation.jacobian(found, i)
     sizes = np.abs(values)
-    top, flat = float(sizes.max()), _FLAT * height
+    top, flat = float(sizes.max()), PEAK_FLAT * height
     return np.array(
         [
             goal.weight * sign * row * program.scale
             for value, row, a in zip(values, rows, sizes)
-            if a >= top * (1.0 - _HIGH) - flat
+            if a >= top * (1.0 - PEAK_HIGH) - flat
             for sign in ((1.0, -1.0) if a <= flat else (np.sign(value),))
         ]
     )

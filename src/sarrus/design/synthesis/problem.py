@@ -19,17 +19,11 @@ from sarrus.design.synthesis.optimality import First, gradient_left, gradient_si
 from sarrus.design.synthesis.program import Ended, Program
 from sarrus.design.synthesis.solvers import Method, Solver, solver_of
 from sarrus.design.synthesis.state import Lost
+from sarrus.design.synthesis.tolerances import CONSTRAINT_KEPT, OPTIMAL_GRADIENT, SAME_COST, ZERO_COST
 from sarrus.design.synthesis.variables import Variables, read_variables
 from sarrus.dynamics.system import System
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.symbolic.multibody.parameters import Targets
-
-# Gradient left, relative to its terms, at which a design is a local minimum.
-_OPTIMAL = 1e-6
-# Constraints count as kept, and costs as the same, within this.
-_KEPT, _SAME = 1e-7, 1e-6
-# Share of cost and gradient at a start below which a cost is zero.
-_ZERO = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +186,7 @@ class Problem:
             stopped is None
             or not program.plain
             or gradient_left(program, ended.found, first)
-            <= _OPTIMAL * gradient_size(program, ended.found, first)
+            <= OPTIMAL_GRADIENT * gradient_size(program, ended.found, first)
         ):
             return ended
         across = pulled(evaluation, ended.found.x, ended.found.q)
@@ -205,7 +199,7 @@ class Problem:
             return ended
         evaluation.lost = None
         other = solver(again, iterations)
-        if program.cost(other.found) < (1.0 - _SAME) * program.cost(ended.found):
+        if program.cost(other.found) < (1.0 - SAME_COST) * program.cost(ended.found):
             return other
         evaluation.lost = stopped
         return ended
@@ -273,10 +267,10 @@ class Problem:
     def _broken(self, found: Found) -> str:
         """Return the sentence that names a violated constraint; "" if none is violated."""
         values, _, sizes = self.program.inequalities(found)
-        if np.any(values < -_KEPT * sizes):
+        if np.any(values < -CONSTRAINT_KEPT * sizes):
             return f"a clearance, limit or linear constraint is violated by {-(values.min()):.3g}"
         off = np.abs(self.program.equalities(found)[0]).max(initial=0.0)
-        return f"a linear constraint is violated by {off:.3g}" if off > _KEPT else ""
+        return f"a linear constraint is violated by {off:.3g}" if off > CONSTRAINT_KEPT else ""
 
     def _design(
         self, ended: Ended, first: First, lost: Lost | None, before: float | None, costs: list[float]
@@ -284,7 +278,7 @@ class Problem:
         found = ended.found
         left = gradient_left(self.program, found, first)
         status, reason = Status.OK, "a local minimum"
-        if not left <= _OPTIMAL * gradient_size(self.program, found, first):
+        if not left <= OPTIMAL_GRADIENT * gradient_size(self.program, found, first):
             status, reason = Status.ALMOST, f"the search ended before a minimum ({ended.said})"
             if lost is not None:
                 reason = f"the search ended before a minimum: beyond it {lost}"
@@ -339,7 +333,7 @@ def _is_better(new: tuple[float, bool], best: tuple[float, bool, Ended, First]) 
     """Return whether a cost is lower by more than rounding, or the first one that satisfies the constraints."""
     if new[1] != best[1]:
         return new[1]
-    return new[0] < best[0] - _SAME * abs(best[0]) - _ZERO * best[3].size
+    return new[0] < best[0] - SAME_COST * abs(best[0]) - ZERO_COST * best[3].size
 
 
 def _require(

@@ -10,6 +10,7 @@ from sarrus.base.arrays import Array
 from sarrus.design.synthesis.evaluation import Evaluation, Found
 from sarrus.design.synthesis.least_squares import descend
 from sarrus.design.synthesis.state import Lost
+from sarrus.design.synthesis.tolerances import LEAST_SIZE
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +61,9 @@ class Program:
         values, rows, sizes = [np.zeros(0)], [np.zeros((0, len(self.scale)))], [np.zeros(0)]
 
         def add(value: Array, row: Array, lower: float, upper: float) -> None:
-            size = np.ones(len(value)) * max([1e-12, *(abs(b) for b in (lower, upper) if np.isfinite(b))])
+            size = np.ones(len(value)) * max(
+                [LEAST_SIZE, *(abs(b) for b in (lower, upper) if np.isfinite(b))]
+            )
             for sign, bound in ((1.0, lower), (-1.0, upper)):
                 if np.isfinite(bound):
                     values.append(sign * (value - bound))
@@ -86,7 +89,7 @@ class Program:
 
     def heights(self, found: Found) -> Array:
         """Return the peaks."""
-        return np.array([max(float(np.abs(found.goals[i]).max()), 1e-12) for i in self.peaks])
+        return np.array([max(float(np.abs(found.goals[i]).max()), LEAST_SIZE) for i in self.peaks])
 
     # --- squares -----------------------------------------------------------------------------------
 

@@ -9,8 +9,9 @@ from sarrus.base.arrays import Array
 from sarrus.design.synthesis.evaluation import Found
 from sarrus.design.synthesis.nonlinear import Nonlinear
 from sarrus.design.synthesis.program import Ended, Program
+from sarrus.design.synthesis.tolerances import SEQUENTIAL_FALL
 
-_TOLERANCE, _TOO_MANY = 1e-15, 9
+_TOO_MANY = 9
 
 
 def slsqp(program: Program, found: Found, iterations: int) -> Ended:
@@ -33,6 +34,6 @@ def slsqp(program: Program, found: Found, iterations: int) -> Ended:
         bounds=Bounds(p.lower, p.upper),
         constraints=constraints,
         method="SLSQP",
-        options={"maxiter": iterations, "ftol": _TOLERANCE},
+        options={"maxiter": iterations, "ftol": SEQUENTIAL_FALL},
     )
     return p.ended(answer.x, answer.status != _TOO_MANY, str(answer.message))

@@ -12,8 +12,6 @@ from sarrus.base.status import Status
 
 # What goals ask for: coordinates, then velocities and accelerations, then forces of loops and drivers.
 POSITION, RATES, FORCES = 0, 1, 2
-# Smallest singular value of loops and drivers, relative to the largest, at which they determine a configuration.
-ROOM = 1e-9
 
 
 class Lost(Exception):

@@ -10,6 +10,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.design.synthesis.conditions import Condition, Configuration
+from sarrus.design.synthesis.tolerances import NEAR_VARIABLE_BOUND
 from sarrus.dynamics.system import System
 from sarrus.symbolic.multibody.parameters import Drive
 
@@ -42,7 +43,7 @@ class Variables:
 
     def active(self, x: Array) -> tuple[str, ...]:
         """Return the names of the variables at a bound."""
-        near = 1e-7 * self.scale
+        near = NEAR_VARIABLE_BOUND * self.scale
         at = (x - self.lower <= near) | (self.upper - x <= near)
         return tuple(name for name, there in zip(self.names, at) if there)
 

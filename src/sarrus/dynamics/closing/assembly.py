@@ -14,16 +14,22 @@ from sarrus.base.status import Status
 from sarrus.dynamics.closing.antiparallel import antiparallel
 from sarrus.dynamics.closing.closed_state import unmoved_rows
 from sarrus.dynamics.closing.continuation import closed_origins, follow, held_coordinates, same_place
-from sarrus.dynamics.closing.gradient_flow import NEWTON, flow, turned_over
-from sarrus.dynamics.closing.levenberg_marquardt import (
-    DATA_TOLERANCE,
-    data_of,
-    descend,
-    is_closed,
-    judge_at,
-)
+from sarrus.dynamics.closing.gradient_flow import flow, turned_over
+from sarrus.dynamics.closing.levenberg_marquardt import data_of, descend, is_closed, judge_at
 from sarrus.dynamics.closing.manifold import finite_jacobian
 from sarrus.dynamics.closing.rigidity import look
+from sarrus.dynamics.closing.tolerances import (
+    ASSEMBLED,
+    DATA_TOLERANCE,
+    MOVING,
+    NEAR_CLOSED,
+    NEIGHBOUR_DRAWS,
+    NEIGHBOUR_STEP,
+    NEWTON_GAP,
+    PARALLEL_TURN,
+    PARALLEL_TURNS,
+    QUICK_CLOSING,
+)
 from sarrus.dynamics.closing.within_limits import bring_inside, outside_limits
 from sarrus.dynamics.model.compiled import random_coordinates
 from sarrus.dynamics.model.evaluations import Evaluations
@@ -31,14 +37,10 @@ from sarrus.dynamics.model.inertia import is_singular_at
 from sarrus.dynamics.model.measures import metric_root, open_by
 from sarrus.dynamics.results import Assembly
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, at_rank, in_metric, independent_rows, rank_by, rank_of, ranked
+from sarrus.kernels.linalg.ranked import at_rank, in_metric, independent_rows, rank_by, rank_of, ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
-TOLERANCE = 1e-12
 RESTARTS = 4
-# Largest seeded step [rad, m] from an assembly with opposite axes in the search for one with parallel axes.
-_TURN, _TURNS = 2.0, 24
-# Neighbours of q: step along the tangent space [rad, m], number of samples, iterations of a quick closing.
-_NEAR, _DRAWS, _QUICK = 0.03, 12, 20
 
 
 def assemble(
@@ -86,7 +88,7 @@ def assemble(
     best, error = found.q, open_by(system, found.q, t)
     judge_at(system, best, t)
     near = survey(system, best, t)
-    closed = data_of(system).closed(TOLERANCE)
+    closed = data_of(system).closed(ASSEMBLED)
     if error > max(DATA_TOLERANCE, closed) or found.opposite:
         status = Status.NOT_CLOSED
     elif near.motions is not None and near.motions.shape[1] == 0:
@@ -146,7 +148,7 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
         return _Closed(start, 0)
     limits: dict[str, float] = {}
     names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
-    if error > TOLERANCE and not free.all():
+    if error > ASSEMBLED and not free.all():
         ways = [follow(system, origin, start, t, free) for origin in closed_origins(system, start, t, free)]
         arrived = [descend(system, way.q, t, free) for way in ways if way.arrived]
         if arrived:
@@ -160,7 +162,7 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
                 for i in held_coordinates(system, free)
                 if way.q[i] != start[i]
             }
-    best, steps = flow(system, start, t, free) if error > NEWTON else (start, 0)
+    best, steps = flow(system, start, t, free) if error > NEWTON_GAP else (start, 0)
     best, iterations = descend(system, best, t, free)
     iterations += steps
     jumped = bool(limits)
@@ -228,7 +230,7 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
     if system.nc == 0:
         return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
     data = data_of(system)
-    if open_by(system, q, t) > data.closed(TOLERANCE):
+    if open_by(system, q, t) > data.closed(ASSEMBLED):
         closed, _ = descend(system, q, t, everything)
         q = closed if is_closed(system, closed, t) else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
@@ -240,7 +242,9 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
         found = _compared(system, [*samples, *((p, start) for p in ways.places)], t)
     motions = ways.motions
     if motions is not None and system.nc > system.nh:
-        motions = motions @ ranked(finite_jacobian(system, q, t, start) @ motions, CUT * found.scale).null
+        motions = (
+            motions @ ranked(finite_jacobian(system, q, t, start) @ motions, RANK_CUT * found.scale).null
+        )
     return replace(found, motions=motions)
 
 
@@ -263,7 +267,7 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
         max(dense.largest(rows) for rows in kind) for kind in kinds
     )
     of_evened = [dense.even_singular_values(rows) for rows in evened[:-1]]
-    cut = data_of(system).rank_cut(CUT)
+    cut = data_of(system).rank_cut(RANK_CUT)
     whole = [rank_by(those, cut, even) for those in of_evened]
     holonomic = whole
     if system.nh < system.nc:
@@ -311,21 +315,23 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
     everything = np.ones(system.nv)
     size = system.characteristic
     far = max(
-        _NEAR, data_of(system).passing_cut
+        NEIGHBOUR_STEP, data_of(system).passing_cut
     )  # farther than the imprecise zone of a singular configuration
     beside = system.move(q, far * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
 
     def even(place: Array) -> Array:
         return size.even(finite_jacobian(system, place, t, v))
 
-    cut = data_of(system).rank_cut(CUT) * dense.largest(even(beside))
+    cut = data_of(system).rank_cut(RANK_CUT) * dense.largest(even(beside))
     tangent = ranked(even(q)[: system.nh], cut).null.T / size.columns
-    directions = [v] if dense.norm(size.columns * v) > 1e-12 else []
+    directions = [v] if dense.norm(size.columns * v) > MOVING else []
     directions += [
-        dense.product(tangent.T, rng.standard_normal(len(tangent))) for _ in range(_DRAWS) if len(tangent)
+        dense.product(tangent.T, rng.standard_normal(len(tangent)))
+        for _ in range(NEIGHBOUR_DRAWS)
+        if len(tangent)
     ]
     found, speed = [], dense.norm(size.columns * v)
-    closed = min(DATA_TOLERANCE, 1e-10 + 10 * open_by(system, q, t))
+    closed = min(DATA_TOLERANCE, NEAR_CLOSED + 10 * open_by(system, q, t))
     closed = max(closed, data_of(system).accepted(0.0))
     for direction in directions:
         kick = 0.03 * (1.0 + speed) * rng.standard_normal(system.nv) / size.columns
@@ -336,7 +342,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
             ways = everything if beside_it is None else beside_it / size.columns[:, None]
             near, iterations = descend(system, away, t, ways)
             came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
-            fallen = not 0.5 * went <= came <= 3.0 * went or iterations > _QUICK
+            fallen = not 0.5 * went <= came <= 3.0 * went or iterations > QUICK_CLOSING
             if open_by(system, near, t) <= closed and not fallen:
                 found.append((near, v + kick))
                 break
@@ -365,10 +371,10 @@ def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[A
     """Return the closed coordinates with the fewest antiparallel closures found, their names, and the iterations."""
     rng = np.random.default_rng(3)
     names, iterations = antiparallel(system, q, t), 0
-    for _ in range(_TURNS):
+    for _ in range(PARALLEL_TURNS):
         if not names:
             break
-        kick = _TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
+        kick = PARALLEL_TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
         trial, more = descend(system, system.move(q, kick), t, free)
         iterations += more
         closed = is_closed(system, trial, t)

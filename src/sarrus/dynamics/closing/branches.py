@@ -25,19 +25,23 @@ from sarrus.dynamics.closing.manifold import (
     holonomic_jacobian,
     second_derivatives,
 )
+from sarrus.dynamics.closing.tolerances import (
+    ALIKE_TANGENTS,
+    BRANCH_ASIDE,
+    BRANCH_STEP,
+    FLAT_FORMS,
+    NEAR_CLOSED,
+    ROOT_OF_FORMS,
+    SAME_TANGENTS,
+)
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import open_by
 from sarrus.kernels.linalg.ranked import Ranked, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
 
-# Step [rad, m] that tests a direction, and the largest deviation of its end from the direction.
-STEP, ASIDE = 0.02, 0.3
-# Largest size of a form that counts as zero, relative to the curvature of φ.
-_FLAT = 1e-6
 # Search for common zeros: starts in one round, largest numbers of rounds and candidates, and how often each candidate
 # must be found before the search ends.
 _ROUND, _ROUNDS, _MOST, _OFTEN = 64, 8, 64, 3
-# Difference of two projectors below which tangent spaces are equal: from the forms, and from steps.
-_SAME, _ALIKE = 1e-4, 0.15
 # Number of candidates with different tangents above which they form a cone; directions tried if all forms vanish.
 _LOOSE, _TRIALS = 8, 30
 
@@ -95,9 +99,9 @@ def tangents(system: Evaluations, q: Array, t: float, cut: float) -> Tangents:
     bending = second_derivatives(system, q, t, kernel)
     bending = comparable(system, bending.reshape(system.nh, -1)).reshape(bending.shape)
     flat = np.einsum("rl,rij->lij", parts.left_null, bending).reshape(-1, k * k)
-    scale = max(float(np.abs(bending).max()), float(parts.values[0]), cut / 1e-6)
-    forms = ranked(flat, max(_FLAT, 10.0 * data_of(system).cut) * scale).right.T.reshape(-1, k, k)
-    inside = ranked(forms.reshape(-1, k), 1e-6).null
+    scale = max(float(np.abs(bending).max()), float(parts.values[0]), cut / RANK_CUT)
+    forms = ranked(flat, max(FLAT_FORMS, 10.0 * data_of(system).cut) * scale).right.T.reshape(-1, k, k)
+    inside = ranked(forms.reshape(-1, k), FLAT_FORMS).null
     return Tangents(parts, cut, forms, kernel @ inside)
 
 
@@ -110,7 +114,7 @@ def goes_on(system: Evaluations, q: Array, t: float, here: Tangents) -> bool:
     for _ in range(min(3, 2 * kernel.shape[1])):
         x = kernel @ rng.standard_normal(kernel.shape[1])
         x /= np.linalg.norm(x)
-        landings = (_land(system, q, t, x, step, here.cut) for step in (STEP, STEP / 8))
+        landings = (_land(system, q, t, x, step, here.cut) for step in (BRANCH_STEP, BRANCH_STEP / 8))
         if all(landing is None or landing.near.rows.rank > here.rows.rank for landing in landings):
             return False
     return True
@@ -169,7 +173,7 @@ class _Group:
 def _outside(here: Tangents) -> tuple[Array, int]:
     """Return the forms on the part of the kernel normal to their common null space, and its dimension."""
     k = here.rows.null.shape[1]
-    across = ranked(here.forms.reshape(-1, k), 1e-6).right
+    across = ranked(here.forms.reshape(-1, k), FLAT_FORMS).right
     return np.einsum("mij,ia,jb->mab", here.forms, across, across), across.shape[1]
 
 
@@ -184,19 +188,19 @@ def _candidates(forms: Array, k: int, rng: np.random.Generator) -> Iterator[tupl
         slope = np.einsum("mij,sj->smi", forms, x)
         value = np.einsum("smi,si->sm", slope, x)
         along = 2 * (slope - value[:, :, None] * x[:, None, :])
-        step = -np.einsum("sim,sm->si", np.linalg.pinv(along, rcond=1e-9), value)
+        step = -np.einsum("sim,sm->si", np.linalg.pinv(along, rcond=FINE_RANK_CUT), value)
         length = np.linalg.norm(step, axis=1)[:, None]
         x = x + step / np.maximum(1.0, length / 0.5)
         x /= np.linalg.norm(x, axis=1)[:, None]
     values = np.einsum("smi,si->sm", np.einsum("mij,sj->smi", forms, x), x)
     for one, value in zip(x, values):
-        if np.abs(value).max(initial=0.0) < 1e-12:
-            yield one, ranked(np.einsum("mij,j->mi", forms, one), 1e-4).null
+        if np.abs(value).max(initial=0.0) < ROOT_OF_FORMS:
+            yield one, ranked(np.einsum("mij,j->mi", forms, one), SAME_TANGENTS).null
 
 
 def _gather(groups: list[_Group], direction: Array, space: Array) -> None:
     for group in groups:
-        if group.space.shape == space.shape and _apart(group.space, space) < _SAME:
+        if group.space.shape == space.shape and _apart(group.space, space) < SAME_TANGENTS:
             group.hits += 1
             return
     groups.append(_Group(direction, space))
@@ -217,14 +221,14 @@ class _Landing:
 
 
 def _land(
-    system: Evaluations, q: Array, t: float, x: Array, step: float, cut: float, aside: float = ASIDE
+    system: Evaluations, q: Array, t: float, x: Array, step: float, cut: float, aside: float = BRANCH_ASIDE
 ) -> _Landing | None:
     """Step along the unit vector x and close the loops across it; None if the closed configuration is too far away."""
     p = close(system, system.move(q, step * x), t, across=x[:, None])
     shift = difference(system, q, p)
     beside, length = float(np.linalg.norm(shift - step * x)), float(np.linalg.norm(shift))
     if (
-        open_by(system, p, t) > max(1e-10 + 10 * open_by(system, q, t), data_of(system).accepted(0.0))
+        open_by(system, p, t) > max(NEAR_CLOSED + 10 * open_by(system, q, t), data_of(system).accepted(0.0))
         or not beside < aside * step
         or length == 0.0
     ):
@@ -244,19 +248,19 @@ def _try(
     """Return the branches found by steps along a candidate: one if the forms decide, else any number."""
     x, space = group.direction, group.space
     size = space.shape[1]
-    sides = [_land(system, q, t, side * x, STEP, cut) for side in (1.0, -1.0)]
+    sides = [_land(system, q, t, side * x, BRANCH_STEP, cut) for side in (1.0, -1.0)]
     decisive = [s for s in sides if s is not None and s.near.space.shape[1] == size]
     if decisive:
         return [Branch(space, size, decisive[0].near.rows.rank, decisive[0].q, len(decisive), exact=True)]
     found: list[Branch] = []
     for _ in range(trials):
         guess = space @ rng.standard_normal(size)
-        far = _land(system, q, t, guess / np.linalg.norm(guess), STEP, cut, aside=3.0)
-        landing = far and _land(system, q, t, far.direction, STEP / 4, cut)
+        far = _land(system, q, t, guess / np.linalg.norm(guess), BRANCH_STEP, cut, aside=3.0)
+        landing = far and _land(system, q, t, far.direction, BRANCH_STEP / 4, cut)
         if landing is not None:
             line = landing.near.space.shape[1] == 1
             into = landing.direction[:, None] if line else landing.near.space
-            ends = line and _land(system, q, t, -landing.direction, STEP / 4, cut) is None
+            ends = line and _land(system, q, t, -landing.direction, BRANCH_STEP / 4, cut) is None
             _add(found, Branch(into, into.shape[1], landing.near.rows.rank, landing.q, 1 if ends else 2))
     return found
 
@@ -265,7 +269,7 @@ def _add(branches: list[Branch], branch: Branch) -> None:
     """Add a branch unless it is known; of two equal ones keep the branch with two sides."""
     for k, other in enumerate(branches):
         exact = branch.exact and other.exact
-        near = _apart(other.tangents, branch.tangents) < (_SAME if exact else _ALIKE)
+        near = _apart(other.tangents, branch.tangents) < (SAME_TANGENTS if exact else ALIKE_TANGENTS)
         if other.dof == branch.dof and near:
             if branch.exact and not other.exact:
                 branches[k] = branch

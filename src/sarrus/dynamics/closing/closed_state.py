@@ -8,23 +8,16 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.closing.levenberg_marquardt import data_of, judge_at
+from sarrus.dynamics.closing.tolerances import MOVING_ROWS, NEARLY_ALL_OF_GAP, OPEN, PLACES_AROUND
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.model.rolling_contacts import why_not_finite
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.symbolic.equations.equations import anchor_parameter
 from sarrus.symbolic.equations.sparse import largest
 
-# Largest residual of the constraints [rad, characteristic lengths] of an accepted state; a model whose digits do not
-# close its loops to this is accepted with its own residual (see `largest_opening`).
-OPEN = 1e-5
-# Velocity of the constraints [rad/s, m/s] at v = 0 from which on no state is at rest.
-_MOVES = 1e-9
-
-
-# Configurations around q at which an unmoved row must be unmoved too, and its largest share of the residual there.
-_AROUND, _NEARLY_ALL = 3, 0.9
 _REMEDY = "close them with system.assemble(q)"
 
 
@@ -71,14 +64,14 @@ def unmoved_rows(system: Evaluations, q: Array, t: float) -> tuple[str, ...]:
     phi = size.rows[:nh] * system.constraint_residual(q, t)
     places = [
         q,
-        *(system.move(q, 0.1 * rng.standard_normal(system.nv) / size.columns) for _ in range(_AROUND)),
+        *(system.move(q, 0.1 * rng.standard_normal(system.nv) / size.columns) for _ in range(PLACES_AROUND)),
     ]
     rows = np.hstack([size.even(system.constraint_jacobian(place, t=t))[:nh] for place in places])
     if not (np.isfinite(rows).all() and np.isfinite(phi).all()):
         return ()
-    null = ranked(rows, relative=CUT).left_null
+    null = ranked(rows, relative=RANK_CUT).left_null
     against = np.abs(dense.product(null, dense.product(null.T, phi)))
-    if not against.max(initial=0.0) > _NEARLY_ALL * np.abs(phi).max(initial=0.0):
+    if not against.max(initial=0.0) > NEARLY_ALL_OF_GAP * np.abs(phi).max(initial=0.0):
         return ()
     return tuple(system.constraint_names[k] for k in np.flatnonzero(against > 0.1 * against.max()))
 
@@ -144,7 +137,7 @@ def contradicting_rows(
     """
     size = system.characteristic
     even = size.even(system.constraint_jacobian(q, v, t))
-    null = ranked(even, relative=data_of(system).rank_cut(CUT)).left_null
+    null = ranked(even, relative=data_of(system).rank_cut(RANK_CUT)).left_null
     against = np.abs(dense.product(null, dense.product(null.T, size.rows * values)))
     most = float(against.max(initial=0.0))
     names = system.constraint_names
@@ -167,7 +160,7 @@ def require_velocities_that_agree(system: Evaluations, x: Array, psi: Array) -> 
 def require_rest(system: Evaluations, q: Array, t: float, remedy: str = "") -> None:
     """Raise `SolveError` if prescribed motions move the constraints at v = 0: then no state is at rest."""
     drift = np.abs(system.velocity_residual(q, np.zeros(system.nv), t))
-    if drift.max(initial=0.0) > _MOVES:
+    if drift.max(initial=0.0) > MOVING_ROWS:
         raise SolveError(
             f"{system.name}: the constraint {system.constraint_names[int(drift.argmax())]!r} moves at t = {t:g} (by "
             f"{drift.max():.3g} at v = 0), so no state is at rest{remedy}"

@@ -16,32 +16,35 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.antiparallel import antiparallel
 from sarrus.dynamics.closing.levenberg_marquardt import data_of, descend, directions, is_closed
 from sarrus.dynamics.closing.manifold import difference, turning
+from sarrus.dynamics.closing.tolerances import (
+    CONTINUATION_ASIDE,
+    CONTINUATION_CONTRACTION,
+    CONTINUATION_CONVERGED,
+    CONTINUATION_ITERATIONS,
+    CONTINUATION_STEP,
+    CONTINUATION_STEPS,
+    CONTINUATION_TURN,
+    FARTHER_GUESS,
+    GUESS_GAP,
+    GUESS_SHARE,
+    GUESS_STARTS,
+    NEAR_GUESS,
+    NO_JUMP_STEP,
+    SAME_CONFIGURATION,
+    SHORTEST_CONTINUATION,
+    TANGENT_DIFFERENCE,
+    UNMOVED_DIRECTION,
+)
 from sarrus.dynamics.model.compiled import random_coordinates
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import longest, metric_root, open_by
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.newton import contract
 from sarrus.kernels.linalg.ranked import are_independent, in_metric, ranked
-
-# Longest step; share of it that Newton's method may correct; largest relative change of the tangent. Lengths are the
-# largest change of a coordinate in radians or characteristic lengths.
-_LONGEST, _ASIDE, _TURN = 0.2, 0.1, 0.3
-# Steps below the first are given up; steps below the second cannot jump to another branch; largest number of steps.
-_SHORTEST, _CROSSING, _MOST = 1e-9, 1e-6, 5000
-# Newton's method: largest number of iterations, slowest contraction, and the correction that counts as rounding.
-_NEWTON, _CONTRACTION, _DONE = 8, 0.5, 1e-9
-# Singular values below this share of the largest one count as zero.
-_NONE = 1e-11
-# A guess belongs to a closed configuration if moving its locked coordinates alone reduces the residual to this share,
-# and below this residual.
-_SHARE, _ROUGH = 0.1, 0.02
-# Starts of this search, and the distance below which two configurations are equal.
-_STARTS, _SAME = 8, 1e-6
-# If the nearest closed configuration is nearer than the first number, those farther by the second factor are dropped.
-_BESIDE, _FARTHER = 0.02, 20.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,9 +64,9 @@ def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list
     """
     locked, turns = 1.0 - free, turning(system)
     columns, rng = system.characteristic.columns, np.random.default_rng(5)
-    most = min(_ROUGH, _SHARE * open_by(system, q, t))
+    most = min(GUESS_GAP, GUESS_SHARE * open_by(system, q, t))
     origins: list[Array] = []
-    for k in range(_STARTS if np.count_nonzero(locked) > 1 else 1):
+    for k in range(GUESS_STARTS if np.count_nonzero(locked) > 1 else 1):
         start = system.move(q, rng.uniform(-np.pi, np.pi, system.nv) * locked / columns) if k else q
         back, _ = descend(system, start, t, locked)
         if open_by(system, back, t) > most:
@@ -73,18 +76,18 @@ def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list
             continue
         origin = origin.copy()
         origin[turns] += 2.0 * np.pi * np.rint((q - origin)[turns] / (2.0 * np.pi))
-        if all(longest(system, difference(system, other, origin)) > _SAME for other in origins):
+        if all(longest(system, difference(system, other, origin)) > SAME_CONFIGURATION for other in origins):
             origins.append(origin)
     far = {id(origin): longest(system, difference(system, q, origin)) for origin in origins}
     origins.sort(key=lambda origin: far[id(origin)])
-    if origins and far[id(origins[0])] < _BESIDE:
-        return [origin for origin in origins if far[id(origin)] < _FARTHER * far[id(origins[0])]]
+    if origins and far[id(origins[0])] < NEAR_GUESS:
+        return [origin for origin in origins if far[id(origin)] < FARTHER_GUESS * far[id(origins[0])]]
     return origins
 
 
 def same_place(system: Evaluations, p: Array, q: Array) -> bool:
     """Tell whether two configurations are equal up to full turns."""
-    return longest(system, difference(system, p, q, turning(system))) <= _SAME
+    return longest(system, difference(system, p, q, turning(system))) <= SAME_CONFIGURATION
 
 
 def follow(system: Evaluations, origin: Array, q: Array, t: float, free: Array) -> Followed:
@@ -142,14 +145,18 @@ class _Way:
         root = np.eye(free.shape[1])
         if not self.unique:
             root = metric_root(self.system, q, self.t, self.basis / self.size.columns[:, None])
-        weighted = ranked(in_metric(free, root), relative=data_of(self.system).rank_cut(_NONE))
+        weighted = ranked(in_metric(free, root), relative=data_of(self.system).rank_cut(UNMOVED_DIRECTION))
         out = np.zeros(self.system.nv)
         out[~self.locked] = dense.solve(root.T, -dense.product(weighted.inverse, residual))
         return out
 
     def tangent(self, q: Array, s: float, rows: Array) -> Array:
         """Return the derivative of the motion by s, in characteristic units."""
-        ahead = self.size.columns * difference(self.system, q, self.placed(q, s + 1e-3)) / 1e-3
+        ahead = (
+            self.size.columns
+            * difference(self.system, q, self.placed(q, s + TANGENT_DIFFERENCE))
+            / TANGENT_DIFFERENCE
+        )
         ahead[~self.locked] = 0.0
         return ahead + self.solve(q, rows, dense.product(rows, ahead))
 
@@ -159,9 +166,9 @@ class _Way:
         _, rows = self.rows(q)
         regular = self.unique = are_independent(rows[:, ~self.locked])
         tangent, h = self.tangent(q, s, rows), 1.0
-        for _ in range(_MOST):
+        for _ in range(CONTINUATION_STEPS):
             speed = float(np.abs(tangent).max(initial=0.0))
-            h = min(h, 1.0 - s, _LONGEST / max(speed, 1e-300))
+            h = min(h, 1.0 - s, CONTINUATION_STEP / max(speed, LEAST_DIVISOR))
             last = h >= 1.0 - s
             p, aside = self.step(q, s, h, tangent)
             good, turn = p is not None, 0.0
@@ -170,13 +177,15 @@ class _Way:
                 self.unique = are_independent(there[:, ~self.locked])
                 # at a singular configuration the motion continues in its direction
                 ahead = self.tangent(p, s + h, there) if self.unique or not regular else tangent
-                turn = float(np.abs(ahead - tangent).max()) / max(float(np.abs(ahead).max()), speed, 1e-300)
-                good = turn <= _TURN
+                turn = float(np.abs(ahead - tangent).max()) / max(
+                    float(np.abs(ahead).max()), speed, LEAST_DIVISOR
+                )
+                good = turn <= CONTINUATION_TURN
                 if good and _reversed(rows[:, ~self.locked], there[:, ~self.locked]):
-                    good = h * speed <= _CROSSING
+                    good = h * speed <= NO_JUMP_STEP
             if not good:
                 h /= 2.0
-                if h * max(speed, 1.0) < _SHORTEST:
+                if h * max(speed, 1.0) < SHORTEST_CONTINUATION:
                     return Followed(q, False)
                 continue
             assert p is not None
@@ -185,7 +194,7 @@ class _Way:
             q, s, tangent = p, s + h, ahead
             rows = there if self.unique or not regular else rows
             regular = regular or self.unique
-            if aside < 0.25 * _ASIDE and turn < 0.25 * _TURN:
+            if aside < 0.25 * CONTINUATION_ASIDE and turn < 0.25 * CONTINUATION_TURN:
                 h *= 2.0
         return Followed(q, False)
 
@@ -209,19 +218,19 @@ class _Way:
             aim,
             correction,
             lambda p, step: self.placed(system.move(p, step), s + h),
-            rate=_CONTRACTION,
-            done=_DONE,
-            first=_ASIDE * length,
-            most=_NEWTON,
+            rate=CONTINUATION_CONTRACTION,
+            done=CONTINUATION_CONVERGED,
+            first=CONTINUATION_ASIDE * length,
+            most=CONTINUATION_ITERATIONS,
         )
-        aside = sizes[0] / max(length, 1e-300)
+        aside = sizes[0] / max(length, LEAST_DIVISOR)
         if p is not None:
             return (p if is_closed(system, p, self.t) else None), aside
         if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method converges slowly
             p, _ = descend(system, aim, self.t, self.basis)
             moved = longest(system, difference(system, aim, p))
-            if is_closed(system, p, self.t) and moved <= _ASIDE * length:
-                return p, moved / max(length, 1e-300)
+            if is_closed(system, p, self.t) and moved <= CONTINUATION_ASIDE * length:
+                return p, moved / max(length, LEAST_DIVISOR)
         return None, aside
 
 

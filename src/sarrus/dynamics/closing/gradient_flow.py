@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.levenberg_marquardt import directions
+from sarrus.dynamics.closing.tolerances import (
+    FLOW_AT_REST,
+    FLOW_ERROR,
+    FLOW_LINKED,
+    FLOW_STEP,
+    FLOW_STEPS,
+    NEWTON_GAP,
+    SHORTEST_FLOW,
+)
 from sarrus.dynamics.model.measures import longest, metric_root
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import are_independent, in_metric
 
 if TYPE_CHECKING:
     from sarrus.dynamics.model.evaluations import Evaluations
-
-# Residual [characteristic lengths, rad] below which Newton's method closes the loops.
-NEWTON = 1e-3
-# Tolerance and length of a step, largest number of steps, and the speed below which the descent has stagnated.
-_ERROR, _LONGEST, _MOST, _STILL = 1e-4, 0.2, 400, 1e-4
-# Entries of a matrix below this share of its largest entry are zero.
-_ZERO = 1e-9
 
 
 def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, int]:
@@ -50,22 +53,22 @@ def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, i
         return q, 0
     first, size = velocity(q)
     h = 0.1
-    for count in range(_MOST):
+    for count in range(FLOW_STEPS):
         speed = longest(system, first)
-        if size <= NEWTON or speed <= _STILL * size or not np.isfinite(speed):
+        if size <= NEWTON_GAP or speed <= FLOW_AT_REST * size or not np.isfinite(speed):
             return q, count
-        h = min(h, _LONGEST / speed)
+        h = min(h, FLOW_STEP / speed)
         second, _ = velocity(system.move(q, 0.5 * h * first))
         third, _ = velocity(system.move(q, 0.75 * h * second))
         p = system.move(q, h * (2.0 * first + 3.0 * second + 4.0 * third) / 9.0)
         fourth, left = velocity(p)
         error = h * longest(system, -5.0 * first / 72.0 + second / 12.0 + third / 9.0 - fourth / 8.0)
-        if error <= _ERROR:
+        if error <= FLOW_ERROR:
             q, first, size = p, fourth, left
-        elif not np.isfinite(error) or h * speed < 1e-9:
+        elif not np.isfinite(error) or h * speed < SHORTEST_FLOW:
             return q, count
-        h *= min(3.0, max(0.2, 0.9 * (_ERROR / max(error, 1e-300)) ** (1.0 / 3.0)))
-    return q, _MOST
+        h *= min(3.0, max(0.2, 0.9 * (FLOW_ERROR / max(error, LEAST_DIVISOR)) ** (1.0 / 3.0)))
+    return q, FLOW_STEPS
 
 
 def turned_over(system: Evaluations, before: Array, after: Array, t: float, free: Array) -> tuple[str, ...]:
@@ -94,7 +97,7 @@ def turned_over(system: Evaluations, before: Array, after: Array, t: float, free
 
 def _parts(sizes: Array) -> list[tuple[list[int], list[int]]]:
     """Return the blocks (rows, columns) of a matrix without common rows and columns, from the sizes of its entries."""
-    linked = sizes > _ZERO * sizes.max(initial=0.0)
+    linked = sizes > FLOW_LINKED * sizes.max(initial=0.0)
     left, parts = set(range(sizes.shape[1])), []
     while left:
         columns, rows = {min(left)}, set()

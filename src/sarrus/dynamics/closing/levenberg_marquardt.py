@@ -14,32 +14,35 @@ from typing import cast
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.model.closure_precision import NEARLY, ROUGH, data_tolerance
+from sarrus.dynamics.closing.tolerances import (
+    CRAWL_REACH,
+    CRAWL_STEPS,
+    DATA_TOLERANCE,
+    DESCENT_ROUNDING,
+    DESCENT_SPLIT,
+    DESCENT_STALLED,
+    JUDGING_ITERATIONS,
+    JUDGING_KICKS,
+    JUDGING_STARTS,
+    LEAST_DAMPING,
+    LITTLE_GAIN,
+    OFFSET_GAP,
+    SHORTEST_DESCENT,
+)
+from sarrus.dynamics.model.closure_precision import NEARLY, data_tolerance
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import longest, metric_root, open_by
 from sarrus.dynamics.model.model_precision import EXACT, DataTolerance
+from sarrus.dynamics.model.tolerances import ROUGH_GAP
 from sarrus.dynamics.model.units import constraint_units
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import in_metric, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT, RANK_CUT
 
-# Largest contradiction of redundant rows that counts as rounding of the data in model files.
-DATA_TOLERANCE = 1e-6
 MAX_ITERATIONS = 300
 # Number of dampings tried in one step, each ten times the one before; the smallest is negligible even against the
 # square of a residual of 1e-12, which is needed near an isolated configuration.
 _DAMPINGS = 40
-# A residual below the tolerance of the data: a step gains little if it leaves more than this share; so many such steps
-# in a row end the descent, near a zero of high order. No step is longer than this multiple of the residual: rows that
-# contradict each other by digits have nearly the same residual everywhere along the motions.
-_LITTLE, _CRAWL, _FAR = 0.9, 10, 1e3
-# Singular values below this share of the largest count as zero: always; and for nearly closed loops, unless only these
-# directions are open. Off the constraints redundant rows become independent, and their difference is rounding.
-_LEAST, _REDUNDANT = 1e-9, 1e-6
-# Largest gap [characteristic lengths] explained by digits in a configuration that is not drawn closed: three digits,
-# 1.57 instead of π/2, displace the end of a link by this much. Beyond it the dimensions differ.
-_OFFSET = 8e-4
-# Judging a model: lengths of seeded steps [rad, characteristic lengths], number of starts, and iterations.
-_KICKS, _STARTS, _ROUGH_ITERATIONS = (0.3, 0.6, 1.0, 1.5, 2.0, 3.0), 2, 100
 
 
 def directions(free: Array) -> Array:
@@ -99,12 +102,12 @@ def descend(
     reach = max(1.0, float(np.abs(plant.characteristic.coordinates * q).max(initial=0.0)))
     phi = factors * system.constraint_residual(q, t)
     size = dense.norm(phi)
-    fine, least = data.closed(DATA_TOLERANCE), _LEAST if data.exact else data.rank_cut(_REDUNDANT)
-    scale, crawling, cut = 1.0, 0, data.rank_cut(_REDUNDANT)
+    fine, least = data.closed(DATA_TOLERANCE), FINE_RANK_CUT if data.exact else data.rank_cut(RANK_CUT)
+    scale, crawling, cut = 1.0, 0, data.rank_cut(RANK_CUT)
     if basis is not None and basis.shape[1] == 0:
         return q, 0
     for iteration in range(MAX_ITERATIONS):
-        if size <= 1e-15 * reach or (enough is not None and enough(q, size)):
+        if size <= DESCENT_ROUNDING * reach or (enough is not None and enough(q, size)):
             return q, iteration
         root = metric_root(plant, q, t, basis)
         rows = factors[:, None] * _along(basis, system.constraint_jacobian(q, t=t)[: system.nh])
@@ -119,25 +122,25 @@ def descend(
             trial = system.move(q, step)
             value = factors * system.constraint_residual(trial, t)
             length, left_over = longest(plant, step), dense.norm(value)
-            little = size < fine and left_over > _LITTLE * size
-            if left_over < size and not (little and length > _FAR * size):
+            little = size < fine and left_over > LITTLE_GAIN * size
+            if left_over < size and not (little and length > CRAWL_REACH * size):
                 improved = True
                 break
             scale = 10.0 * scale
-            if length < 1e-16:
+            if length < SHORTEST_DESCENT:
                 break
-        if not improved and cut > least and 1e-13 * reach < size < fine:
+        if not improved and cut > least and DESCENT_SPLIT * reach < size < fine:
             cut, scale = least, 1.0
             continue
         if not improved:
             return q, iteration
-        stalled = left_over > size * (1 - 1e-9) and size > fine
+        stalled = left_over > size * (1 - DESCENT_STALLED) and size > fine
         crawling = crawling + 1 if little else 0
         q, phi, size = trial, value, left_over
-        scale = max(0.1 * scale, 1e-4)
-        if crawling > _CRAWL and cut > least:
+        scale = max(0.1 * scale, LEAST_DAMPING)
+        if crawling > CRAWL_STEPS and cut > least:
             cut, scale, crawling = least, 1.0, 0
-        elif stalled or crawling > _CRAWL:
+        elif stalled or crawling > CRAWL_STEPS:
             return q, iteration
     return q, MAX_ITERATIONS
 
@@ -193,9 +196,9 @@ def _rough_configurations(system: Evaluations) -> Iterator[Array]:
     rng, everything = np.random.default_rng(11), np.ones(system.nv)
     keys = () if system.mechanism is None else system.mechanism.keyframes.values()
     starts = [system.neutral(), *(system.normalized(key.q) for key in keys if len(key.q) == system.nq)]
-    yield from (q for q in starts if open_by(system, q) <= ROUGH)
-    for size in (0.0, *_KICKS):
-        for start in starts[:_STARTS]:
+    yield from (q for q in starts if open_by(system, q) <= ROUGH_GAP)
+    for size in (0.0, *JUDGING_KICKS):
+        for start in starts[:JUDGING_STARTS]:
             kick = rng.standard_normal(system.nv) / np.sqrt(system.nv) / system.characteristic.columns
             iterations = count()
             q, _ = descend(
@@ -203,7 +206,7 @@ def _rough_configurations(system: Evaluations) -> Iterator[Array]:
                 system.move(start, size * kick),
                 0.0,
                 everything,
-                lambda *_, iterations=iterations: next(iterations) > _ROUGH_ITERATIONS,
+                lambda *_, iterations=iterations: next(iterations) > JUDGING_ITERATIONS,
                 data=NEARLY,
             )
             if _is_rough(system, q, 0.0):
@@ -214,4 +217,4 @@ def _is_rough(system: Evaluations, q: Array, t: float) -> bool:
     """Tell whether loops are open by less than `ROUGH`, and gaps of undrawn configurations by less than `_OFFSET`."""
     lengths = np.array([unit == "N" for unit in constraint_units(system)[: system.nh]])
     gaps = np.abs(system.constraint_residual(q, t)[lengths]) / system.characteristic.length
-    return open_by(system, q, t) <= ROUGH and bool((gaps <= _OFFSET).all())
+    return open_by(system, q, t) <= ROUGH_GAP and bool((gaps <= OFFSET_GAP).all())

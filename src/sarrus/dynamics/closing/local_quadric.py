@@ -8,15 +8,13 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.base.arrays import Array
-
-# Length of a step, relative to the time scale of H z.
-_PART = 0.05
-# Largest number of steps; share of the initial |H z| at which the centre counts as reached.
-_STEPS, _THERE = 4000, 1e-6
-# Size of żᵀH ż at the centre, relative to |ż| |H ż|, above which it does not vanish with σ.
-_STAYS = 1e-2
-# Share of its initial value to which σ must fall for a motion that approaches the centre.
-_NEARS = 0.9
+from sarrus.dynamics.closing.tolerances import (
+    QUADRIC_CENTRE,
+    QUADRIC_NEARS,
+    QUADRIC_REMAINS,
+    QUADRIC_STEP,
+    QUADRIC_STEPS,
+)
 
 
 class Quadric(NamedTuple):
@@ -65,7 +63,7 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
         velocity = along(z, velocity, 0.0)
         first = least = float(np.linalg.norm(H @ z))
         spike, last = indicator(velocity, 0.0) / first, [(0.0, first)]
-        for _ in range(_STEPS):
+        for _ in range(QUADRIC_STEPS):
             turning = float(np.linalg.norm(H @ velocity))
             if not np.isfinite(turning) or turning == 0.0:
                 return Way(
@@ -75,7 +73,7 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
                     spike,
                     "the motion to the singular configuration is not resolved",
                 )
-            h = _PART * float(np.linalg.norm(H @ z)) / turning
+            h = QUADRIC_STEP * float(np.linalg.norm(H @ z)) / turning
             # classical Runge–Kutta step
             k1, l1 = velocity, acceleration(z, velocity, time)
             k2 = velocity + 0.5 * h * l1
@@ -103,16 +101,16 @@ def follow(quadric: Quadric, mass: Array, force: Array, z: Array, velocity: Arra
                 when, least = _lowest(last)
                 break
             least = min(least, sigma)
-            if sigma < _THERE * first:
+            if sigma < QUADRIC_CENTRE * first:
                 arrival = time + sigma / float(np.linalg.norm(H @ velocity))
-                if now > _STAYS * turning * float(np.linalg.norm(velocity)):
+                if now > QUADRIC_REMAINS * turning * float(np.linalg.norm(velocity)):
                     return Way("locks up", arrival, 0.0, np.inf)
                 return Way("passes", arrival, 0.0, np.nan)
         else:
             return Way(
                 "undecided", np.nan, least, spike, "the motion to the singular configuration is not resolved"
             )
-    if least > _NEARS * first:
+    if least > QUADRIC_NEARS * first:
         return Way("leads away", np.nan, first, spike)
     return Way("turns back", when, least, spike)
 

@@ -14,20 +14,22 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.closing.closed_state import OPEN, require_closed
+from sarrus.dynamics.closing.closed_state import require_closed
 from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, descend
+from sarrus.dynamics.closing.tolerances import (
+    NEAR_CLOSED,
+    OPEN,
+    SAME_FINGERPRINT,
+    WALK_SHORTEST,
+    WALK_STEP,
+    WALK_STRAIGHT,
+)
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import open_by
 from sarrus.dynamics.model.rolling_contacts import why_not_finite
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import CUT, ranked
-
-# Default length of one step of a walk [rad, m].
-STEP = 0.05
-# Residual below which loops are closed; at the start of a motion ten times the closing error of the data is allowed.
-_CLOSED = 1e-10
-# Smallest cosine between tangents of consecutive steps of a walk; shortest step relative to the first one.
-_STRAIGHT, _SHORTEST = 0.98, 1e-3
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 
 
 def rank_cut(
@@ -37,7 +39,7 @@ def rank_cut(
 
     For A in the units of `comparable`, or with ``even`` in characteristic units.
     """
-    return data_of(system).rank_cut(CUT) * max(typical_size(system, q, t, even=even), least)
+    return data_of(system).rank_cut(RANK_CUT) * max(typical_size(system, q, t, even=even), least)
 
 
 def finite_jacobian(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Array:
@@ -109,7 +111,10 @@ def turning(system: Evaluations) -> np.ndarray:
             i
             for i in candidates
             if np.allclose(
-                _fingerprint(system, q + 2 * np.pi * np.eye(system.nq)[i]), here, rtol=0, atol=1e-9
+                _fingerprint(system, q + 2 * np.pi * np.eye(system.nq)[i]),
+                here,
+                rtol=0,
+                atol=SAME_FINGERPRINT,
             )
         ]
     return np.array(candidates, dtype=np.int64)
@@ -169,7 +174,7 @@ def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = 
 
 def stays_closed(system: Evaluations, q: Array, start: Array, t: float) -> bool:
     """Tell whether the residual at q is closed, or at most ten times the closing error of the data at the start."""
-    return open_by(system, q, t) < _CLOSED + 10 * open_by(system, start, t)
+    return open_by(system, q, t) < NEAR_CLOSED + 10 * open_by(system, start, t)
 
 
 def closed_start(system: Evaluations, q: Array, t: float) -> Array:
@@ -235,7 +240,7 @@ def walk(
     factors = np.ones(system.nv) if scale is None else scale
     tangent = direction / np.linalg.norm(factors * direction)
     length = step
-    while length > _SHORTEST * step:
+    while length > WALK_SHORTEST * step:
         level = factors**2 * tangent  # normal of the plane across the step, in the metric of the walk
         across = np.column_stack([held, level / np.linalg.norm(level)])
         p = close(system, system.move(q, length * tangent), t, across=across)
@@ -245,7 +250,7 @@ def walk(
             kernel, _ = np.linalg.qr(factors[:, None] * kernel)
         ahead = kernel @ (kernel.T @ (factors * tangent)) / factors
         size = float(np.linalg.norm(factors * ahead))
-        if size < _STRAIGHT or open_by(system, p, t) > data_of(system).accepted(OPEN):
+        if size < WALK_STRAIGHT or open_by(system, p, t) > data_of(system).accepted(OPEN):
             length /= 2
             continue
         q, tangent, length = p, ahead / size, min(step, 2 * length)
@@ -268,6 +273,6 @@ def came_back(
     weight = np.ones(system.nv) if counted is None else counted
     home = float(np.linalg.norm(weight * difference(system, start, q, turns)))
     before, now = weight * way, weight * tangent
-    return home < 0.6 * STEP and float(now @ before) > 0.9 * float(
+    return home < 0.6 * WALK_STEP and float(now @ before) > 0.9 * float(
         np.linalg.norm(now) * np.linalg.norm(before)
     )

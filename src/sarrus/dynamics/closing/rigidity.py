@@ -16,18 +16,19 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.branches import find_branches, goes_on, tangents
-from sarrus.dynamics.closing.closed_state import OPEN
 from sarrus.dynamics.closing.manifold import close, holonomic_jacobian, rank_cut
+from sarrus.dynamics.closing.tolerances import (
+    OPEN,
+    RIGIDITY_ACCELERATION,
+    RIGIDITY_CURVATURE,
+    RIGIDITY_PROBES,
+    RIGIDITY_SPEED,
+    TANGENT_DIFFERENCE,
+)
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import open_by
-from sarrus.kernels.linalg.ranked import NORMAL, Ranked, ranked
-
-# Step of the central difference for the rate of tangents along a motion [rad, m].
-_STEP = 1e-3
-# Number of directions probed for curvature, and the relative curvature that counts as zero.
-_PROBES, _FLAT = 3, 1e-7
-# Largest relative part of an acceleration in a blocked direction (error of the difference), and of a velocity.
-_BESIDE, _SLOW = 1e-4, 1e-6
+from sarrus.kernels.linalg.ranked import Ranked, ranked
+from sarrus.kernels.linalg.tolerances import NORMAL_DIRECTIONS
 
 
 @dataclass(frozen=True)
@@ -69,18 +70,18 @@ def _bends_nowhere(system: Evaluations, q: Array, t: float, parts: Ranked) -> bo
     """Tell whether all forms uᵀ∂²φ(x, x) vanish on the kernel of A, by their values at a few seeded x."""
     rng = np.random.default_rng(12)
     still = system.constraint_bias(q, np.zeros(system.nv), t)[: system.nh]
-    for _ in range(_PROBES):
+    for _ in range(RIGIDITY_PROBES):
         x = parts.null @ rng.standard_normal(parts.null.shape[1])
         bending = system.constraint_bias(q, x / np.linalg.norm(x), t)[: system.nh] - still
         scale = max(float(np.abs(bending).max()), float(parts.values[0]))
-        if float(np.abs(parts.left_null.T @ bending).max()) > _FLAT * scale:
+        if float(np.abs(parts.left_null.T @ bending).max()) > RIGIDITY_CURVATURE * scale:
             return False
     return True
 
 
 def leaves(motions: Array, v: Array) -> bool:
     """Tell whether a velocity v with A v = 0 is outside the span of the motions."""
-    return float(np.linalg.norm(v - motions @ (motions.T @ v))) > _SLOW * float(np.linalg.norm(v))
+    return float(np.linalg.norm(v - motions @ (motions.T @ v))) > RIGIDITY_SPEED * float(np.linalg.norm(v))
 
 
 def is_blocked(system: Evaluations, q: Array, v: Array, t: float, a: Array, motions: Array) -> bool:
@@ -96,13 +97,15 @@ def is_blocked(system: Evaluations, q: Array, v: Array, t: float, a: Array, moti
     bent = _bending(system, q, t, motions.T @ v, motions)
     push = float(np.linalg.norm(across.T @ (a - bent)))
     slip = float(np.linalg.norm(across.T @ v))
-    return slip > _SLOW * speed or push > _BESIDE * (float(np.linalg.norm(a)) + speed**2)
+    return slip > RIGIDITY_SPEED * speed or push > RIGIDITY_ACCELERATION * (
+        float(np.linalg.norm(a)) + speed**2
+    )
 
 
 def _across(system: Evaluations, q: Array, t: float, motions: Array) -> Array:
     """Return a basis of the velocities x with A x = 0 normal to the motions."""
     kernel = ranked(system.constraint_jacobian(q, t=t), rank_cut(system, q, t)).null
-    return kernel @ ranked(motions.T @ kernel, NORMAL).null
+    return kernel @ ranked(motions.T @ kernel, NORMAL_DIRECTIONS).null
 
 
 def _bending(system: Evaluations, q: Array, t: float, rates: Array, motions: Array) -> Array:
@@ -113,11 +116,11 @@ def _bending(system: Evaluations, q: Array, t: float, rates: Array, motions: Arr
     x = motions @ rates / speed
     cut = rank_cut(system, q, t)
     turned = []
-    for step in (_STEP, -_STEP):
+    for step in (TANGENT_DIFFERENCE, -TANGENT_DIFFERENCE):
         p = close(system, system.move(q, step * x), t, across=x[:, None])
         space = tangents(system, p, t, cut).space
         turned.append(space @ (space.T @ x))
-    return np.asarray((turned[0] - turned[1]) / (2 * _STEP) * speed**2)
+    return np.asarray((turned[0] - turned[1]) / (2 * TANGENT_DIFFERENCE) * speed**2)
 
 
 def held(system: Evaluations, x: Array, motions: Array) -> tuple[Array, Array, Array, float]:

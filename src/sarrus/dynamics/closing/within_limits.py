@@ -6,16 +6,11 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, descend
+from sarrus.dynamics.closing.tolerances import INSIDE, INSIDE_BESIDE, INSIDE_STARTS
 from sarrus.dynamics.contacts.contact_state import touch_rows, touching_of
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import beyond_limits, joint_limits
 from sarrus.dynamics.model.measures import open_by
-
-# Violation of a limit or plane [characteristic lengths, rad] that still counts as inside.
-INSIDE = 1e-10
-# Number of seeded starts if the search from the configuration fails, and the distance [characteristic lengths, rad] of
-# the first one.
-_STARTS, _BESIDE = 8, 0.1
 
 
 def outside_limits(system: Evaluations, q: Array) -> dict[str, float]:
@@ -33,10 +28,12 @@ def bring_inside(system: Evaluations, q: Array, t: float, free: Array) -> tuple[
     gaps = _Gaps(system, t)
     rows = Rows(system, system.nh + len(gaps.heads), gaps.residual, gaps.jacobian)
     rng, best, left, iterations = np.random.default_rng(9), q, gaps.names_outside(q), 0
-    for attempt in range(_STARTS + 1):
+    for attempt in range(INSIDE_STARTS + 1):
         if not left and attempt:
             break
-        beside = _BESIDE * attempt * rng.standard_normal(system.nv) * free / system.characteristic.columns
+        beside = (
+            INSIDE_BESIDE * attempt * rng.standard_normal(system.nv) * free / system.characteristic.columns
+        )
         found, more = descend(rows, system.move(q, beside) if attempt else q, t, free)
         iterations += more
         closed = open_by(system, found, t) <= max(INSIDE, data_of(system).closed())

@@ -20,17 +20,13 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK, OUT_OF_REACH
 from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
-from sarrus.model.mechanism.gearing import LEAST_PLAY
+from sarrus.model.mechanism.tolerances import LEAST_PLAY
 
-# Gap [m] below which opposite flanks count as closed.
-CLOSED_OF_FLANKS = 0.1 * LEAST_PLAY
-# For time stepping: the speed [m/s] with which a flank opens, the largest gap [m] of a closed flank, and the gap [m]
-# assigned to a flank that must not act.
-_LEAVING, _EXACTLY, _OUT_OF_REACH = 1e-4, 1e-3 * CLOSED_OF_FLANKS, 1e100
 # Remedy in errors about deep penetration.
 LIFTS = ", or take system.assemble(q, within_limits=True).q"
 
@@ -311,9 +307,9 @@ def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     seen = []
     for touch, gap in zip(touches, gaps.values()):
         if touch.facing:
-            leaves, standing = touch.rates[0] > _LEAVING, ca.fabs(touch.rates[0]) <= _LEAVING
-            held = ca.logic_and(standing, ca.fabs(gaps[touch.facing]) <= _EXACTLY)
-            gap += ca.if_else(ca.logic_or(leaves, held), _OUT_OF_REACH, 0.0)
+            leaves, standing = touch.rates[0] > LEAVING_FLANK, ca.fabs(touch.rates[0]) <= LEAVING_FLANK
+            held = ca.logic_and(standing, ca.fabs(gaps[touch.facing]) <= EXACT_FLANK_GAP)
+            gap += ca.if_else(ca.logic_or(leaves, held), OUT_OF_REACH, 0.0)
         seen.append(gap)
     return {"gap": ca.vertcat(*seen)}
 

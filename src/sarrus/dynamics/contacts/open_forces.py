@@ -8,9 +8,8 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.contact_state import touch_rows
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.linalg.ranked import at_rank, ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.symbolic.equations.equations import activity_parameter, stick_parameter
-
-_DEPENDENT = 1e-9
 
 
 def push_count(system: Evaluations) -> int:
@@ -33,7 +32,7 @@ def open_forces(
         touching = np.zeros((0, found.shape[1]))
     else:
         acting = ways.T @ touch_rows(system, q, v, t).rows / size.columns
-        found = ranked(np.vstack([rows, acting / size.length]), relative=_DEPENDENT).left_null
+        found = ranked(np.vstack([rows, acting / size.length]), relative=FINE_RANK_CUT).left_null
         found, touching = found[: len(rows)], found[len(rows) :] / size.length
     left = np.zeros((system.nc + count, found.shape[1]))
     left[: system.nc][holds] = size.rows[holds, None] * found

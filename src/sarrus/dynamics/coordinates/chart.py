@@ -6,16 +6,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.coordinates.choices import AUTOMATIC, NULL_SPACE, Coordinates, choose_both
+from sarrus.dynamics.coordinates.tolerances import USELESS_CHART, WORN_CHART
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.c_function import chart_projection
-
-# Smallest pivot of W T, a cosine, relative to its value at the choice, at which a chart is renewed: the farther from
-# the choice, the larger the errors of a step. Energy error of a pendulum in x and y, 10 s by RK4 at 1 ms:
-# 8e-9 J at 0.7, 8e-10 at 0.9, 3e-10 at 0.95 with 87 charts, 2e-10 at 0.98 with 140 and with a new one in every step.
-WORN = 0.95
-# The same ratio at which coordinates named by the user fail; they are not renewed.
-USELESS = 1e-3
 
 
 class Chart:
@@ -59,7 +53,7 @@ class Chart:
             return True
         chart_projection(table, x.copy(), la.CONSTRAINTS)
         self.array.gauge_before, self.array.failed = self.array.gauge, 0.0
-        settings.chart_limit = self.array.gauge * (USELESS if self.named else WORN)
+        settings.chart_limit = self.array.gauge * (USELESS_CHART if self.named else WORN_CHART)
         return True
 
     @property

@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
+from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import at_rank, ranked
@@ -21,9 +22,6 @@ PARTITION, TANGENT_SPACE, NULL_SPACE = "partition", "tangent-space", "null-space
 AUTOMATIC = (PARTITION, TANGENT_SPACE, NULL_SPACE)
 
 Coordinates = str | Sequence[str]
-
-# Condition number of [A / |A|; W] in characteristic units above which coordinates do not determine the configuration.
-WORST = 1e8
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +82,7 @@ def choose(
             valid=system.velocity_names,
         )
     chosen = _units(system, indices, jacobian, rank)
-    if not chosen.condition < WORST:
+    if not chosen.condition < WORST_COORDINATES:
         raise ArgumentError(
             f"{system.name}: {', '.join(chosen.names)} do not determine the other coordinates here (condition number "
             f"{chosen.condition:.3g}); choose other coordinates or coordinates='partition'",

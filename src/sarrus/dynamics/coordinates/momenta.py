@@ -17,6 +17,7 @@ from sarrus.dynamics.coordinates.choices import (
 )
 from sarrus.dynamics.coordinates.relation import Relation
 from sarrus.dynamics.coordinates.traced_relation import Place, TracedRelation
+from sarrus.dynamics.model.tolerances import KEPT_ENTRY
 from sarrus.dynamics.system import System
 
 
@@ -83,7 +84,7 @@ class Momenta(Relation):
         shift = -place @ x.q
         for k, row in enumerate(place):  # a y that is an entry of q keeps its value
             i = int(np.argmax(row))
-            if np.allclose(row, np.eye(system.nq)[i], rtol=0.0, atol=1e-12):
+            if np.allclose(row, np.eye(system.nq)[i], rtol=0.0, atol=KEPT_ENTRY):
                 place[k], shift[k] = np.eye(system.nq)[i], 0.0
         values = np.concatenate([place.ravel(), velocities.rows.ravel(), shift])
         return MomentaChart(chosen, velocities, values, place @ x.q + shift)

@@ -14,14 +14,9 @@ from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.closing.closed_state import require_on_constraints
-from sarrus.dynamics.coordinates.choices import (
-    WORST,
-    Coordinates,
-    choose_both,
-    condition_number,
-    rows_of_rates,
-)
+from sarrus.dynamics.coordinates.choices import Coordinates, choose_both, condition_number, rows_of_rates
 from sarrus.dynamics.coordinates.relation import Relation, trace_relation
+from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
 from sarrus.dynamics.coordinates.traced_relation import (
     Condition,
     Place,
@@ -29,6 +24,7 @@ from sarrus.dynamics.coordinates.traced_relation import (
     TracedRelation,
     stacked_condition,
 )
+from sarrus.dynamics.model.tolerances import KEPT_ENTRY
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
@@ -112,7 +108,7 @@ class Parametrization:
         self.names, self.velocity_names = self._relation.names, self._relation.velocity_names
         self.y0 = read_only(self._split(own)[0])
         condition = self.condition(self.q0, self.v0)
-        if not condition < WORST:
+        if not condition < WORST_COORDINATES:
             raise ArgumentError(
                 f"{system.name}: {', '.join(self.names)} do not determine q here (condition number {condition:.3g}): "
                 "this configuration is singular, or next to one; start elsewhere",
@@ -356,7 +352,7 @@ class Parametrization:
             slopes, jacobian = relation.slopes(x, own), s.constraint_jacobian(q, t=t)[: s.nh]
             found = relation.dependence(x, own)[0], relation.independence(x, own, (rank, self.rank))[0]
             condition = max(one.number for one in found)
-            if not condition < WORST:
+            if not condition < WORST_COORDINATES:
                 return np.full(s.nv, np.nan), condition
             left = -s.constraint_residual(q, t), -relation.residual(x, own)[:n]
             return solve_stacked(jacobian, slopes.by_place[:n], rank, *left), condition
@@ -373,7 +369,7 @@ class Parametrization:
             slopes, rows = relation.slopes(place, own), relation.constraint_rows(place)
             both = np.hstack([slopes.by_place, slopes.by_velocity])
             condition = stacked_condition(s, rows, both, rank)
-            if not condition < WORST:
+            if not condition < WORST_COORDINATES:
                 return np.full(2 * s.nv, np.nan), condition
             left = np.concatenate([s.constraint_residual(place.q, t), s.velocity_residual(*place)])
             return solve_stacked(rows, both, rank, -left, -relation.residual(place, own)), condition
@@ -391,7 +387,7 @@ class Parametrization:
             x = Place(q, v, t)
             jacobian, rows = s.constraint_jacobian(*x), self._rows(self._relation.slopes(x, own))[0]
             condition = condition_number(s, jacobian, rows, self.rank)
-            if not condition < WORST:
+            if not condition < WORST_COORDINATES:
                 return np.full(s.nv, np.nan), condition
             left = -s.velocity_residual(*x), -self._relation.residual(x, own)[n:]
             return solve_stacked(jacobian, rows, self.rank, *left), condition
@@ -408,7 +404,7 @@ class Parametrization:
     def _require(self, x: Place) -> None:
         """Raise `SolveError` if the coordinates fail at x."""
         condition = self.condition(*x)
-        if not condition < WORST:
+        if not condition < WORST_COORDINATES:
             raise SolveError(
                 f"{self.system.name}: {', '.join(self.names)} do not determine the motion at q = {x.q}: condition "
                 f"number {condition:.3g}. {Status.COORDINATES_FAILED.remedy}",
@@ -430,7 +426,7 @@ class Parametrization:
         y0 = np.zeros(len(rows))
         for k, row in enumerate(rows):
             i = int(np.argmax(row))
-            if np.allclose(row, np.eye(s.nq)[i], rtol=0.0, atol=1e-12):
+            if np.allclose(row, np.eye(s.nq)[i], rtol=0.0, atol=KEPT_ENTRY):
                 rows[k], y0[k] = np.eye(s.nq)[i], q0[i]
         y, z = ca.SX.sym("y", len(rows)), ca.SX.sym("z", len(velocities.rows))
         linear = ca.SX(ca.DM(rows)) @ (e.q - q0) + y0 - y

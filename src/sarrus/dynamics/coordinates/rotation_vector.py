@@ -14,23 +14,23 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import finite_array
 from sarrus.dynamics.coordinates.relation import Relation
+from sarrus.dynamics.coordinates.tolerances import (
+    ANGLE_TERMS,
+    NEAR_HALF_TURN_ANGLE,
+    SHORT_ROTATION,
+    SMALL_HALF_ANGLE,
+)
 from sarrus.dynamics.coordinates.traced_relation import Place, TracedRelation
 from sarrus.dynamics.system import System
 from sarrus.symbolic.kinematics.kinematics import skew
 from sarrus.symbolic.kinematics.rotations import conjugate, product
 
-# sin² of half the angle below which the angle is computed by a series: above it the quotient loses few digits.
-_SMALL, _TERMS = 1e-2, 9
-# Squared angle below which the factor of [θ×]² is computed by a series, with coefficients |B₂ₙ|/(2n)!.
-_SHORT = 0.3
 _BERNOULLI = tuple(
     abs(top / bottom) / factorial(2 * n)
     for n, (top, bottom) in enumerate(
         [(1, 6), (1, 30), (1, 42), (1, 30), (5, 66), (691, 2730), (7, 6), (3617, 510)], start=1
     )
 )
-# Angle [rad] above which a failure of a run is attributed to the limit π.
-_AT_LIMIT = 3.0
 
 
 class RotationVector(Relation):
@@ -127,7 +127,7 @@ class RotationVector(Relation):
         for k, joint in enumerate(self.joints):
             theta = own[3 * k : 3 * k + 3]
             size = float(np.sqrt(np.add.reduce(theta * theta)))
-            if size > _AT_LIMIT:
+            if size > NEAR_HALF_TURN_ANGLE:
                 return (
                     f"the rotation vector of {joint!r} has come to {size:.3g} rad from its reference, and ends at π: "
                     "leave reference= out, and a run renews it"
@@ -176,9 +176,9 @@ def rotation_vector(quaternion: ca.SX) -> ca.SX:
     quaternion = quaternion * ca.if_else(quaternion[0] < 0, -1, 1)
     vector = quaternion[1:]
     square = ca.dot(vector, vector)
-    small = square < _SMALL
+    small = square < SMALL_HALF_ANGLE
     series = ca.SX(0)  # 2 arcsin(s)/s in powers of s²
-    for k in reversed(range(_TERMS)):
+    for k in reversed(range(ANGLE_TERMS)):
         series = series * square + 2 * comb(2 * k, k) / (4**k * (2 * k + 1))
     sine = ca.sqrt(ca.if_else(small, 1, square))
     return ca.if_else(small, series, 2 * ca.atan2(sine, quaternion[0]) / sine) * vector
@@ -187,7 +187,7 @@ def rotation_vector(quaternion: ca.SX) -> ca.SX:
 def inverse_right_jacobian(theta: ca.SX) -> ca.SX:
     """Return J⁻¹ of θ̇ = J(θ)⁻¹ ω, ω in axes of the body: 1 + [θ×]/2 + (1 − (|θ|/2) cot(|θ|/2)) [θ×]²/|θ|²."""
     turn, square = skew(theta), ca.dot(theta, theta)
-    small = square < _SHORT
+    small = square < SHORT_ROTATION
     series = ca.SX(0)
     for factor in reversed(_BERNOULLI):
         series = series * square + factor

@@ -8,12 +8,13 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.coordinates.chart import USELESS, WORN, Chart
+from sarrus.dynamics.coordinates.chart import Chart
 from sarrus.dynamics.coordinates.choices import Coordinates
 from sarrus.dynamics.coordinates.extension import constants_of
 from sarrus.dynamics.coordinates.momenta import Momenta
 from sarrus.dynamics.coordinates.relation import Relation
 from sarrus.dynamics.coordinates.rotation_vector import RotationVector
+from sarrus.dynamics.coordinates.tolerances import USELESS_CHART, WORN_CHART
 from sarrus.dynamics.coordinates.traced_relation import Place, TracedRelation
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.system import System
@@ -109,7 +110,7 @@ class StateChart:
         state_projection(table, x.copy(), la.CONSTRAINTS)
         failed = self.failed
         self.array.gauge_before, self.array.failed = self.array.gauge, 0.0
-        settings.chart_limit = self.array.gauge * (USELESS if self.named else WORN)
+        settings.chart_limit = self.array.gauge * (USELESS_CHART if self.named else WORN_CHART)
         return not failed
 
     def _choose(self, x: Array) -> None:

@@ -22,7 +22,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.coordinates.choices import WORST, condition_number
+from sarrus.dynamics.coordinates.choices import condition_number
+from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.newton import follow, newton
@@ -67,7 +68,7 @@ class Condition:
     @property
     def holds(self) -> bool:
         """Whether the matrix is regular, its condition number below 1e8."""
-        return self.number < WORST
+        return self.number < WORST_COORDINATES
 
     def __str__(self) -> str:
         return f"{self.equation} {self.matrix}: condition number {self.number:.3g}"
@@ -190,7 +191,7 @@ class TracedRelation:
             def correction(w: Array) -> tuple[Array, float]:
                 by_own = self.slopes(place, w).by_own
                 condition = max(c for _, c in self._dependence(by_own))
-                if not condition < WORST:
+                if not condition < WORST_COORDINATES:
                     return np.full(len(w), np.nan), condition
                 return dense.solve(by_own, (1.0 - s) * left - self.residual(place, w)), condition
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known, check_sequence
-from sarrus.dynamics.closing.closed_state import OPEN
+from sarrus.dynamics.closing.tolerances import OPEN
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.symbolic.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 

@@ -26,16 +26,13 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.manifold import finite_jacobian
+from sarrus.dynamics.impacts.tolerances import DEFINITE_IMPACT_MASS, DEPENDENT_IMPACT_ROWS, IMPULSE_ROUNDING
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.inertia import ill_posed, is_singular_at
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import in_metric, ranked
 from sarrus.symbolic.equations.equations import ContactRows, activity_parameter, stick_parameter
-
-# Normal forces and gaps below this multiple of the largest one are zero; likewise singular values of rows, which exceed
-# the rounding of a model's data.
-_ROUNDING, _DEPENDENT = 1e-9, 1e-7
 
 
 @dataclass(frozen=True)
@@ -90,7 +87,7 @@ class OneSided:
         if self.contacts:
             self.factors = system.characteristic.rows
             self.rows = self.factors[:, None] * kinetic_rows(system, q, v, t, self.bilateral)
-            self.cut = _DEPENDENT * dense.largest(self.rows)
+            self.cut = DEPENDENT_IMPACT_ROWS * dense.largest(self.rows)
 
     def solve(self, wanted: Array) -> Pushing:
         """Return the holding, slipping and released contacts for right-hand sides r (nc,).
@@ -122,7 +119,7 @@ class OneSided:
         """
         x, push = self._shortest(sticking)
         reached = product(self.rows, x)
-        near = _ROUNDING * (np.abs(self.wanted).max(initial=0.0) + np.abs(reached).max(initial=0.0))
+        near = IMPULSE_ROUNDING * (np.abs(self.wanted).max(initial=0.0) + np.abs(reached).max(initial=0.0))
         unloaded = {
             k for k, row in enumerate(self.normals) if not push[k] and reached[row] - self.wanted[row] <= near
         }
@@ -151,7 +148,7 @@ class OneSided:
             rows = normals[live] / size[live, None]
             push[live] = _least_distance(rows, missing[live] / size[live], np.abs(missing).max())
             x = x + product(rows.T, push[live])
-        push[push <= _ROUNDING * push.max(initial=0.0)] = 0.0
+        push[push <= IMPULSE_ROUNDING * push.max(initial=0.0)] = 0.0
         return x, push
 
     def _share(self, x: Array, holding: set[int], sticking: set[int]) -> tuple[set[int], float]:
@@ -161,7 +158,7 @@ class OneSided:
             rows += [self.normals[k], *(self.contacts[k].tangential if k in sticking else ())]
         parts = ranked(self.rows[rows], self.cut)
         share = dict(zip(rows, parts.solve_transposed(x)))
-        least = -_ROUNDING * max(map(abs, share.values()), default=0.0)
+        least = -IMPULSE_ROUNDING * max(map(abs, share.values()), default=0.0)
         missing = dense.norm(x - product(parts.right, product(parts.right.T, x)))
         return {k for k in holding if share[self.normals[k]] < least}, missing
 
@@ -173,7 +170,7 @@ def kinetic_rows(system: Evaluations, q: Array, v: Array, t: float, bilateral: S
     """
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
     if is_singular_at(system, q, t):
-        free = ranked(jacobian[bilateral], relative=_DEPENDENT).null.T
+        free = ranked(jacobian[bilateral], relative=DEPENDENT_IMPACT_ROWS).null.T
         mass, jacobian = mass_left(system, q, v, t, mass, free), product(jacobian, free.T)
         jacobian[bilateral] = 0.0
     return in_metric(jacobian, dense.cholesky(mass))
@@ -182,7 +179,7 @@ def kinetic_rows(system: Evaluations, q: Array, v: Array, t: float, bilateral: S
 def mass_left(system: Evaluations, q: Array, v: Array, t: float, mass: Array, free: Array) -> Array:
     """Return the mass matrix of the motions ``free`` (by rows); `SolveError` if it is not positive definite."""
     reduced = product(free, mass, free.T)
-    if len(free) and not dense.is_definite(reduced, 1e-12 * float(np.abs(mass).max())):
+    if len(free) and not dense.is_definite(reduced, DEFINITE_IMPACT_MASS * float(np.abs(mass).max())):
         raise Status.ILL_POSED.error(system.name, ill_posed(system, q, v, t))
     return np.asarray(reduced)
 
@@ -197,6 +194,6 @@ def _least_distance(rows: Array, missing: Array, scale: float) -> Array:
     target = np.zeros(len(system))
     target[-1] = 1.0
     push, distance = nnls(system, target)
-    if distance <= _ROUNDING:
+    if distance <= IMPULSE_ROUNDING:
         raise SolveError("no motion keeps all contacts from going into their planes")
     return np.asarray(push * scale / (1.0 - missing @ push / scale))

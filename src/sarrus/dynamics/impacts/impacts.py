@@ -27,6 +27,7 @@ from sarrus.dynamics.closing.manifold import finite_jacobian
 from sarrus.dynamics.closing.rigidity import leaves
 from sarrus.dynamics.impacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.dynamics.impacts.complementarity import OneSided, mass_left
+from sarrus.dynamics.impacts.tolerances import LEAST_RESTITUTION, RESTITUTION_FOUND
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.inertia import is_singular_at
 from sarrus.kernels.linalg import dense
@@ -36,8 +37,6 @@ from sarrus.kernels.linalg.ranked import at_rank, in_metric, ranked
 
 # Maps the right side r of A Δ = r to the change Δ of the velocity and the impulses Λ.
 _Solve = Callable[[Array], tuple[Array, Array]]
-# Relative accuracy of the scale of the restitutions, and the scale below which it is zero.
-_ROUNDING, _LEAST = 1e-9, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,9 +177,9 @@ def _resolve(system: Evaluations, q: Array, v: Array, t: float, rebound: dict[st
         pushed = system.varied()
         found.apply(pushed)
         result = _jump(pushed, q, v, t, elastic, part)
-        if result.restitution_scale >= part * (1.0 - _ROUNDING):
+        if result.restitution_scale >= part * (1.0 - RESTITUTION_FOUND):
             break
-        part = result.restitution_scale if result.restitution_scale > _LEAST else 0.0
+        part = result.restitution_scale if result.restitution_scale > LEAST_RESTITUTION else 0.0
     names = [tuple(c.name for c in group) for group in (found.slipping, found.released)]
     return replace(result, slipping=names[0], released=names[1])
 

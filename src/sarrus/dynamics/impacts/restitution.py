@@ -33,11 +33,14 @@ from math import sqrt
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.impacts.tolerances import (
+    DEPENDENT_COMPLIANCE,
+    SAME_SLIDING,
+    SLIDING_ROUNDS,
+    STICKING_RESIDUAL,
+)
 from sarrus.kernels.linalg import dense
 
-# Sliding direction: largest number of iterations, and the change that ends them. Sticking: largest relative residual,
-# and relative compliance of a row that counts as zero.
-_ROUNDS, _SAME, _EXACT, _DEPENDENT = 30, 4e-16, 1e-12, 1e-9
 Blocks = list[tuple[int, float]]
 # Returns the forces of a contact problem for chosen rows, their velocities, contacts and dry friction.
 Solve = Callable[[list[int], Array, Blocks, Blocks], Array]
@@ -122,7 +125,7 @@ def _sticking(W: list[list[float]], u: list[float], missing: float) -> list[floa
 
     Rows without compliance, such as those normal to a planar mechanism, have no impulse.
     """
-    least = _DEPENDENT * max(row[k] for k, row in enumerate(W))
+    least = DEPENDENT_COMPLIANCE * max(row[k] for k, row in enumerate(W))
     moved = [k for k, row in enumerate(W) if row[k] > least]
     if 0 not in moved or any(u[k] != 0.0 for k in range(len(u)) if k not in moved):
         return None
@@ -141,7 +144,7 @@ def _sticking(W: list[list[float]], u: list[float], missing: float) -> list[floa
         known = sum(rows[k][j] * found[moved[j]] for j in range(k + 1, len(rows)))
         found[moved[k]] = (rows[k][-1] - known) / rows[k][k]
     left = [sum(w * r for w, r in zip(row, found)) - b for row, b in zip(W, right)]
-    return found if _size(left) <= _EXACT * _size(right) else None
+    return found if _size(left) <= STICKING_RESIDUAL * _size(right) else None
 
 
 def _sliding(
@@ -153,7 +156,7 @@ def _sliding(
     if not size > 0.0:
         return None
     way = [x / size for x in before]
-    for _ in range(_ROUNDS):
+    for _ in range(SLIDING_ROUNDS):
         unit = [1.0, *(-friction * d for d in way)]
         normal = missing / sum(w * r for w, r in zip(W[0], unit))
         slip = [x + normal * sum(w * r for w, r in zip(row, unit)) for x, row in zip(u[1:], W[1:])]
@@ -161,7 +164,7 @@ def _sliding(
         if not (normal > 0.0 and 0.0 < size < np.inf):
             return None
         other = [x / size for x in slip]
-        if max(abs(x - d) for x, d in zip(other, way)) <= _SAME:
+        if max(abs(x - d) for x, d in zip(other, way)) <= SAME_SLIDING:
             return np.array([normal * r for r in unit])
         way = other
     return None

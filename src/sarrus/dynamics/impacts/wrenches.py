@@ -14,13 +14,11 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.contacts.support_reactions import TouchForces
+from sarrus.dynamics.impacts.tolerances import IMPULSE_ROUNDING
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.system import System
 from sarrus.model.mechanism.elements import Contact
 from sarrus.model.mechanism.pose import Pose
-
-# Normal force, relative to the largest contact force, below which it is zero.
-_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,7 +234,7 @@ def _wrench(
     arms = (points - centre) @ axes[0].T
     total = forces.sum(axis=0)
     moment = np.cross(arms, forces).sum(axis=0) + np.array([torsion, 0.0, 0.0])
-    loaded = abs(total[0]) > _ROUNDING * largest
+    loaded = abs(total[0]) > IMPULSE_ROUNDING * largest
     pressure = read_only(forces[:, 0] @ arms[:, 1:] / total[0]) if loaded else None
     return ContactWrench(
         read_only(total), read_only(moment), pressure, read_only(centre), read_only(axes[0].copy())

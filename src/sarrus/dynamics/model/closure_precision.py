@@ -19,28 +19,29 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import longest, metric_root, open_by
 from sarrus.dynamics.model.model_precision import EXACT, DataTolerance
+from sarrus.dynamics.model.tolerances import (
+    EXACT_GAP,
+    EXACT_RANK_CUT,
+    PRECISION_CONVERGED,
+    PRECISION_DRAWS,
+    PRECISION_ENOUGH,
+    PRECISION_ITERATIONS,
+    PRECISION_SPREAD,
+    PRECISION_WALK,
+    ROUGH_GAP,
+    ROUGH_RANK_CUT,
+    SINGULAR_VALUE_DROP,
+)
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.newton import contract
 from sarrus.kernels.linalg.ranked import at_rank, in_metric
 
-# Residual below which loops are closed exactly, and relative singular value that is rounding.
-EXACT_GAP, _ROUNDING = 1e-12, 1e-12
-# Largest residual (characteristic lengths, rad) explained by digits; largest relative singular value due to the data,
-# and its smallest ratio to the next larger one.
-ROUGH, _LARGE, _DROP = 3e-3, 3e-3, 15.0
-# The walk: its length, the number of random directions besides those of the small singular values, and the factor by
-# which it may open the loops more than the data do.
-_WALK, _DRAWS, _SPREAD = 0.2, 2, 5.0
-# Newton steps with a given rank: largest number, and length of the last one.
-_NEWTON, _DONE = 20, 1e-13
-
-
-# Tolerances of residuals and ranks on the way to a rough configuration.
-NEARLY = DataTolerance(0.1 * ROUGH, _LARGE)
+# Loops count as closed, and rows as dependent, by so much on the way to a configuration that is rough and no more.
+NEARLY = DataTolerance(0.1 * ROUGH_GAP, ROUGH_RANK_CUT)
 
 
 def data_tolerance(
-    system: Evaluations, q: Array, t: float = 0.0, least: float = _LARGE
+    system: Evaluations, q: Array, t: float = 0.0, least: float = ROUGH_RANK_CUT
 ) -> DataTolerance | None:
     """Return the precision of the data of a model, judged at a configuration with nearly closed loops.
 
@@ -50,21 +51,23 @@ def data_tolerance(
     error = open_by(system, q, t)
     if system.nh < 2:
         return EXACT
-    if not error <= ROUGH:
+    if not error <= ROUGH_GAP:
         return None
     values = _values(system, q, t)
     steps, unexplained = min(len(values), system.nv), False
     for rank in range(1, len(values)):
         kept, beyond = values[rank - 1], values[rank]
-        if beyond > _LARGE * values[0] or beyond * _DROP > kept:
+        if beyond > ROUGH_RANK_CUT * values[0] or beyond * SINGULAR_VALUE_DROP > kept:
             continue
-        if error <= EXACT_GAP and beyond <= _ROUNDING * values[0]:
+        if error <= EXACT_GAP and beyond <= EXACT_RANK_CUT * values[0]:
             return None if unexplained else EXACT
         if rank < steps:
             if kept > least * values[0] and (found := _judged(system, q, t, rank)) is not None:
                 return found
             unexplained = True
-    return EXACT if not unexplained and (error <= EXACT_GAP or values[-1] > _LARGE * values[0]) else None
+    return (
+        EXACT if not unexplained and (error <= EXACT_GAP or values[-1] > ROUGH_RANK_CUT * values[0]) else None
+    )
 
 
 def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array | None:
@@ -81,7 +84,16 @@ def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array |
         step = -dense.solve(root.T, at_rank(in_metric(rows, root), rank).solve(phi))
         return step, longest(system, step)
 
-    return contract(q, correction, system.move, rate=0.9, done=_DONE, first=1.0, most=_NEWTON, enough=1e-9)
+    return contract(
+        q,
+        correction,
+        system.move,
+        rate=0.9,
+        done=PRECISION_CONVERGED,
+        first=1.0,
+        most=PRECISION_ITERATIONS,
+        enough=PRECISION_ENOUGH,
+    )
 
 
 def _values(system: Evaluations, q: Array, t: float) -> Array:
@@ -98,22 +110,24 @@ def _judged(system: Evaluations, q: Array, t: float, rank: int) -> DataTolerance
     values = dense.singular_values(rows)
     beyond = float(values[rank])
     left = open_by(system, place, t)
-    allowed = _SPREAD * (max(left, EXACT_GAP) + beyond * _WALK)
+    allowed = PRECISION_SPREAD * (max(left, EXACT_GAP) + beyond * PRECISION_WALK)
     rng = np.random.default_rng(7)
     free = dense.svd(rows).right[rank:]
     ways = [
-        free[k] for k in range(min(len(values), system.nv) - rank) if values[rank + k] > _ROUNDING * values[0]
+        free[k]
+        for k in range(min(len(values), system.nv) - rank)
+        if values[rank + k] > EXACT_RANK_CUT * values[0]
     ]
-    ways += [dense.product(free.T, rng.standard_normal(len(free))) for _ in range(_DRAWS)]
+    ways += [dense.product(free.T, rng.standard_normal(len(free))) for _ in range(PRECISION_DRAWS)]
     for way in ways:
         for sign in (1.0, -1.0):
-            away = system.move(place, sign * _WALK * way / dense.norm(way) / size.columns)
+            away = system.move(place, sign * PRECISION_WALK * way / dense.norm(way) / size.columns)
             there = close_at_rank(system, away, t, rank)
             if there is None or open_by(system, there, t) > allowed:
                 return None
             left = max(left, open_by(system, there, t))
             more = _values(system, there, t)
-            if more[rank] * _DROP > more[rank - 1] or more[rank] > _LARGE * more[0]:
+            if more[rank] * SINGULAR_VALUE_DROP > more[rank - 1] or more[rank] > ROUGH_RANK_CUT * more[0]:
                 return None
             beyond = max(beyond, float(more[rank]))
     if max(left, beyond) <= EXACT_GAP:

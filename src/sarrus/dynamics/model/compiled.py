@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.codegen.deferred import Deferred
+from sarrus.dynamics.model.tolerances import DEFINITE_MASS, NO_INERTIA, SADDLE_SHARE, SINGULAR_MASS_RIDGE
 from sarrus.dynamics.model.trees import articulated_answer, articulated_pays
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.quaternions import normalize, normalized_expression
@@ -40,15 +41,8 @@ from sarrus.symbolic.equations.stages import (
 
 # Multiplications of an elimination above which the kernels do it instead: a constant, and a number for each row.
 TRACED, TRACED_FOR_EACH = 30_000, 100
-# Share of the multiplications of the elimination by G below which eliminating the whole saddle is cheaper.
-SADDLE = 0.85
 # Largest number of dependent rows in straight-line code.
 DEPENDENT = 16
-
-# Share of a definite metric that is added to a singular M if the constraints do not make it definite.
-RIDGE = 2.0**-40
-# Eigenvalue of M, with coordinates in units of 1/√M_kk, below which a direction has no numerically relevant inertia.
-NO_INERTIA = 1.0 / la.NO_METRIC
 
 
 class CompiledEquations:
@@ -272,7 +266,7 @@ class CompiledEquations:
             order, work = saddle_order(mass, [rows[j] for j in own])
             self._stages[own] = (
                 BySaddle(self.equations, self.force, own, order, self.units)
-                if work < SADDLE * gram_size(self.weighted, own)
+                if work < SADDLE_SHARE * gram_size(self.weighted, own)
                 else ByGram(self.weighted, self.least_norm(Basis(own)))
             )
         return self._stages[own]
@@ -316,7 +310,9 @@ class CompiledEquations:
         size = ca.trace(e.mass_matrix) / e.nv
         ridge = size * ca.SX.ones(e.nv) if self.ridge is None else ca.SX(self.ridge.tolist())
         stiff = size * ca.SX.ones(e.nc) if self.stiff is None else ca.SX(self.stiff.tolist())
-        return e.mass_matrix + e.jacobian.T @ ca.diag(stiff) @ e.jacobian + RIDGE * ca.diag(ridge)
+        return (
+            e.mass_matrix + e.jacobian.T @ ca.diag(stiff) @ e.jacobian + SINGULAR_MASS_RIDGE * ca.diag(ridge)
+        )
 
     @cached_property
     def weighted(self) -> Weighted:
@@ -346,7 +342,8 @@ class CompiledEquations:
         rng = np.random.default_rng(0)
         parameters = list(e.parameter_values.values())
         if not all(
-            is_definite(self.mass_at(random_coordinates(e, rng), 0.0, parameters), 1e-12) for _ in range(3)
+            is_definite(self.mass_at(random_coordinates(e, rng), 0.0, parameters), DEFINITE_MASS)
+            for _ in range(3)
         ):
             return la.NULL_SPACE
         work = elimination_work(rows_of(e.mass_matrix), range(e.nv)[::-1])

@@ -18,15 +18,10 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import finite_array
 from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.tolerances import DEFINITE_METRIC, DIAGONAL_METRIC, SMALL_FORCE
 from sarrus.kernels.linalg import dense
 from sarrus.model.mechanism.elements import Actuator
 from sarrus.model.mechanism.transmissions import ParentTransmission, SiteTransmission
-
-# Off-diagonal entries of SᵀW⁻¹S, relative to its diagonal, that count as zero; smallest relative eigenvalue of a
-# metric.
-_DIAGONAL, _DEFINITE = 1e-14, 1e-13
-# A small force, relative to the weight of all bodies: solvers use at least their tolerance times this force.
-_SMALL = 1.0 / 64.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +53,7 @@ class ControlNorm:
         gram = rows.T @ rows
         sizes = np.diag(gram)
         away = np.abs(gram - np.diag(sizes))
-        alone = away <= _DIAGONAL * np.sqrt(np.outer(sizes, sizes))
+        alone = away <= DIAGONAL_METRIC * np.sqrt(np.outer(sizes, sizes))
         if not (sizes > 0.0).all() or not alone.all():
             return self
         return ControlNorm(read_only(sizes.copy()))
@@ -143,7 +138,7 @@ def unit_of_controls(system: Evaluations, weights: Array) -> float:
     size = system.characteristic
     gravity = float(dense.norm(np.array(system.mechanism.gravity))) if system.mechanism else 1.0
     force = size.mass * max(gravity, size.length)
-    return float(2.0 ** np.round(np.log2(_SMALL * force * np.sqrt(force_weight(system, weights)))))
+    return float(2.0 ** np.round(np.log2(SMALL_FORCE * force * np.sqrt(force_weight(system, weights)))))
 
 
 def effects(system: Evaluations) -> Array:
@@ -194,9 +189,9 @@ def _inverse_root(metric: Array) -> Array | None:
     """Return R with RᵀR = W⁻¹, None if W is not symmetric and positive definite."""
     scale = np.sqrt(np.diag(metric))
     relative = metric / np.outer(scale, scale)
-    if np.abs(relative - relative.T).max() > _DEFINITE * len(metric):
+    if np.abs(relative - relative.T).max() > DEFINITE_METRIC * len(metric):
         return None
     values, vectors = np.linalg.eigh(0.5 * (relative + relative.T))
-    if not values[0] > _DEFINITE:
+    if not values[0] > DEFINITE_METRIC:
         return None
     return np.asarray((vectors / np.sqrt(values)).T / scale)

@@ -13,18 +13,15 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.model.compiled import NO_INERTIA, is_definite
+from sarrus.base.tolerances import LEAST_DIVISOR
+from sarrus.dynamics.model.compiled import is_definite
+from sarrus.dynamics.model.tolerances import INERTIA_OF_NONE, LOST_INERTIA, NAMED_ENTRY, NO_INERTIA
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 
 if TYPE_CHECKING:
     from sarrus.dynamics.model.evaluations import Evaluations
     from sarrus.model.builders.mechanism import Mechanism
-
-# Entries of a direction without inertia that are named, relative to its largest entry.
-_NAMED = 0.05
-# Inertia assumed for a direction without inertia in estimates of responses, relative to the largest one.
-_LEAST = 1e-6
 
 
 def is_singular_at(system: Evaluations, q: Array, t: float = 0.0) -> bool:
@@ -40,7 +37,7 @@ def lightness(system: Evaluations, q: Array, t: float = 0.0) -> Array:
     """
     columns = system.characteristic.columns
     mass = system.mass_matrix(q, t) / np.outer(columns, columns)
-    least = _LEAST * (float(np.abs(mass).max(initial=0.0)) or 1.0)
+    least = INERTIA_OF_NONE * (float(np.abs(mass).max(initial=0.0)) or 1.0)
     inverse = dense.solve(mass + least * np.eye(system.nv), np.eye(system.nv))
     return np.asarray(np.diag(inverse) / columns**2)
 
@@ -65,9 +62,11 @@ def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> 
     if not len(reduced):
         return ()
     found = dense.svd(reduced)
-    lost = found.right[found.values <= 1e3 * NO_INERTIA * max(float(np.abs(mass).max()), 1e-300)]
+    lost = found.right[
+        found.values <= LOST_INERTIA * NO_INERTIA * max(float(np.abs(mass).max()), LEAST_DIVISOR)
+    ]
     along = np.abs(dense.product(lost, free)).max(axis=0, initial=0.0)
-    named = along > _NAMED * along.max(initial=0.0)
+    named = along > NAMED_ENTRY * along.max(initial=0.0)
     return tuple(name for name, moves in zip(system.velocity_names, named) if moves)
 
 

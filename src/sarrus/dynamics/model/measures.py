@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.tolerances import NO_METRIC
 
 
 def open_by(system: Evaluations, q: Array, t: float = 0.0) -> float:
@@ -37,6 +37,6 @@ def metric_root(system: Evaluations, q: Array, t: float = 0.0, basis: Array | No
                 root = dense.cholesky(part)
             except np.linalg.LinAlgError:
                 continue
-            if (np.diag(part) <= la.NO_METRIC * np.diag(root) ** 2).all():
+            if (np.diag(part) <= NO_METRIC * np.diag(root) ** 2).all():
                 return root
     raise AssertionError("the characteristic metric is definite")

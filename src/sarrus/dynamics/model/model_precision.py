@@ -9,14 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sarrus.dynamics.model.tolerances import (
+    ACCEPTED_AS_DATA,
+    CLOSED_AS_DATA,
+    PASSING_AS_DATA,
+    SHORTEST_PROJECTED_STEP,
+)
 from sarrus.kernels.memory.layout import Settings
-
-# Factors on the closing error below which loops count as closed: at a start, and during a motion.
-_CLOSED, _ACCEPTED = 10.0, 30.0
-# Size of the zone around a singular configuration that the digits leave open, in √(closing error).
-_PASSING = 10.0
-# Time step [s] below which a failed projection is not repeated: the loops are jammed.
-SHORTEST = 1e-9
 
 
 @dataclass(frozen=True)
@@ -45,15 +44,15 @@ class DataTolerance:
         Links that do not quite flatten together miss the singular configuration: the singular value stays above the
         square root of their disagreement. Ideal links pass through it. The digits of the data must not decide this.
         """
-        return min(0.3, _PASSING * float(np.sqrt(self.closing_error)))
+        return min(0.3, PASSING_AS_DATA * float(np.sqrt(self.closing_error)))
 
     def closed(self, least: float = 0.0) -> float:
         """Return the residual below which loops count as closed; ``least`` for an exact model."""
-        return max(least, _CLOSED * self.closing_error)
+        return max(least, CLOSED_AS_DATA * self.closing_error)
 
     def accepted(self, least: float) -> float:
         """Return the residual allowed in a motion where Newton's method stagnates; ``least`` for an exact model."""
-        return max(least, _ACCEPTED * self.closing_error)
+        return max(least, ACCEPTED_AS_DATA * self.closing_error)
 
     def rank_cut(self, least: float) -> float:
         """Return the relative singular value below which rows are dependent; ``least`` for an exact model."""
@@ -67,7 +66,7 @@ class DataTolerance:
         if self.exact:
             return
         settings.accepted_residual = self.accepted(settings.accepted_residual)
-        settings.shortest_closing = SHORTEST
+        settings.shortest_closing = SHORTEST_PROJECTED_STEP
         settings.singular_cut = max(settings.singular_cut, self.passing_cut * beside)
         # γ may differ by any share of it where it is small; holonomic rows are judged by their residual
         settings.inconsistent = 1.0 if holonomic else max(settings.inconsistent, 0.1)

@@ -10,11 +10,7 @@ from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.model.evaluations import Evaluations
-
-# Relative change of a speed that counts as no jump: a smooth motion changes as much within rounding of the time.
-SMOOTH = 1e-11
-# Distance [s] of the times just before and just after a time, in units of its rounding, or of the rounding of 1 s.
-BESIDE = 4.0
+from sarrus.dynamics.model.tolerances import SIDE_OF_INSTANT, SMOOTH_SPEED
 
 
 def jumps(values: Callable[[float], Array], before: float, after: float) -> NDArray[np.bool_]:
@@ -22,7 +18,7 @@ def jumps(values: Callable[[float], Array], before: float, after: float) -> NDAr
     one, other, width = values(before), values(after), after - before
     smooth = np.abs(values(before - width) - one) + np.abs(values(after + width) - other)
     found: NDArray[np.bool_] = (
-        np.abs(other - one) > SMOOTH * np.maximum(np.abs(one), np.abs(other)) + 4.0 * smooth
+        np.abs(other - one) > SMOOTH_SPEED * np.maximum(np.abs(one), np.abs(other)) + 4.0 * smooth
     )
     return found
 
@@ -33,7 +29,7 @@ def behind_jump(system: Evaluations, q: Array, t: float) -> float:
     moves = system.model.lasting("moves in time", lambda: bool(ca.depends_on(e.velocity_residual, e.t)))
     if not moves:
         return t
-    still, side = np.zeros(system.nv), BESIDE * float(np.spacing(max(abs(t), 1.0)))
+    still, side = np.zeros(system.nv), SIDE_OF_INSTANT * float(np.spacing(max(abs(t), 1.0)))
 
     def speeds(time: float) -> Array:
         return system.velocity_residual(q, still, time)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from sarrus.dynamics.model.tolerances import INCONSISTENT_ROWS, POSITION_TOLERANCE, SINGULAR_CUT
+
 
 @dataclass(frozen=True)
 class Options:
@@ -21,7 +23,7 @@ class Options:
         length of the mechanism; see `sarrus.dynamics.model.characteristic`.
     """
 
-    singular_cut: float = 1e-10
+    singular_cut: float = SINGULAR_CUT
     near_singular: float = 0.2
-    inconsistent: float = 1e-6
-    position_tolerance: float = 1e-14
+    inconsistent: float = INCONSISTENT_ROWS
+    position_tolerance: float = POSITION_TOLERANCE

@@ -11,13 +11,11 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.tolerances import MOMENTS_AFTER
 from sarrus.model.mechanism.rolling import Rolling
 from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.rows.rolling import rolling_frame
-
-# Times after the last state of a run [s] at which rows are evaluated to find the reason why it ended.
-_MOMENTS = (1e-9, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +72,7 @@ def why_it_ends(system: Evaluations, q: Array, v: Array, t: float) -> str:
     rollings = {} if system.mechanism is None else system.mechanism.rollings
     if not rollings or not np.isfinite([*q, *v]).all():
         return ""
-    for moment in (0.0, *_MOMENTS):
+    for moment in (0.0, *MOMENTS_AFTER):
         for name, x in _numbers(system, system.move(q, moment * v), v, t + moment).items():
             if not np.isfinite(x).all():
                 return _reason(rollings[name], x)

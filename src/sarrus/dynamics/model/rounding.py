@@ -12,15 +12,13 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.model.tolerances import SUM_ROUNDING
 from sarrus.kernels.linalg.ranked import at_rank
-from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.tolerances import ROWS_MET
 
 if TYPE_CHECKING:
     from sarrus.dynamics.model.compiled import CompiledEquations
     from sarrus.dynamics.model.evaluations import Evaluations
-
-# Rounding of a sum, relative to its largest terms.
-_ROUNDING = 1e-13
 
 
 def only_rounding(system: Evaluations, x: Array, a: Array, rank: int) -> bool:
@@ -34,14 +32,14 @@ def only_rounding(system: Evaluations, x: Array, a: Array, rank: int) -> bool:
     rows, rates, gamma, v = outputs["rows"], outputs["rates"], outputs["bias"][:, 0], x[system.parts.v]
     summed = np.abs(rates) @ np.abs(v) + np.abs(gamma - rates @ v)
     terms = np.abs(rows) @ np.abs(a)
-    if rank == nc or not (np.abs(rows @ a + gamma) <= la.MET * terms + _ROUNDING * summed).all():
+    if rank == nc or not (np.abs(rows @ a + gamma) <= ROWS_MET * terms + SUM_ROUNDING * summed).all():
         return False
     mass = outputs["mass"][:, 0]
     even = rows / np.sqrt(np.where(mass > 0.0, mass, 1.0))
     length = np.linalg.norm(even, axis=1)
     length = np.where(length > 0.0, length, 1.0)
     left = at_rank(even / length[:, None], rank).left_null
-    return bool(np.linalg.norm(left.T @ (gamma / length)) <= _ROUNDING * np.linalg.norm(summed / length))
+    return bool(np.linalg.norm(left.T @ (gamma / length)) <= SUM_ROUNDING * np.linalg.norm(summed / length))
 
 
 def _outputs(compiled: CompiledEquations) -> dict[str, ca.SX]:

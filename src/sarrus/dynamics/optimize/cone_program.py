@@ -14,14 +14,11 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.dynamics.optimize.tolerances import PROGRAM_ACCEPTED, PROGRAM_TARGET, WARM_SHIFT
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.platform.c_function import cone_program
 
-# Relative gap and residuals: the target of the iterations, and the values accepted if rounding ends them.
-TARGET, ACCEPTED = 1e-13, 1e-8
 ITERATIONS = 60
-# Distance of a warm start from the boundary of the cone, in units of the program.
-WARM_SHIFT = 1e-3
 
 _STATUS = {
     cl.SOLVED: Status.OK,
@@ -103,7 +100,7 @@ class ConeProgram:
         equalities: int = 0,
         linear: int = 0,
         cones: Sequence[int] = (),
-        target: float = TARGET,
+        target: float = PROGRAM_TARGET,
         iterations: int = ITERATIONS,
     ) -> None:
         sizes = [int(size) for size in cones]
@@ -122,7 +119,7 @@ class ConeProgram:
         data, work, answer = cl.program_storage(table)
         self._data, self._work, self._answer = np.zeros(data), np.zeros(work), np.zeros(answer)
         self._limits = limits = cl.Limits.zeros()
-        limits.target, limits.accepted = target, max(ACCEPTED, target)
+        limits.target, limits.accepted = target, max(PROGRAM_ACCEPTED, target)
         limits.iterations, limits.warm_shift = iterations, WARM_SHIFT
         table.program, table.work, table.answer, table.limits = self._data, self._work, self._answer, limits
         shapes = {"P": (n, n), "q": (n,), "A": (e, n), "b": (e,), "G": (m, n), "h": (m,)}
@@ -198,7 +195,7 @@ def solve_cone_program(
     *,
     linear: int | None = None,
     cones: Sequence[int] = (),
-    target: float = TARGET,
+    target: float = PROGRAM_TARGET,
     throw: bool = True,
 ) -> ConeSolution:
     """Return the minimum of ½ xᵀP x + qᵀx subject to A x = b and h − G x ∈ K.

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import LEAST_DIVISOR
 
 # Eigenvalues of a quadratic form below this multiple of the largest one are zero.
-_FLAT = 1e-12
+from sarrus.dynamics.optimize.tolerances import FLAT_FORM, SEMIDEFINITE_FORM, SYMMETRIC_FORM
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,15 +93,17 @@ def quadratic_constraint(Q: ArrayLike, q: ArrayLike, r: float) -> ConeRows:
     semidefinite, because the inequality is not convex then.
     """
     Q, q = real_array(Q), real_array(q)
-    if Q.shape != (q.size, q.size) or not np.allclose(Q, Q.T, rtol=0.0, atol=1e-12 * (1.0 + np.abs(Q).max())):
+    if Q.shape != (q.size, q.size) or not np.allclose(
+        Q, Q.T, rtol=0.0, atol=SYMMETRIC_FORM * (1.0 + np.abs(Q).max())
+    ):
         raise ArgumentError(f"Q must be symmetric and fit q, got shapes {Q.shape} and {q.shape}", element="Q")
     values, vectors = np.linalg.eigh(Q)
     largest = max(float(values[-1]), 0.0)
-    if values[0] < -1e-9 * max(largest, 1e-300):
+    if values[0] < -SEMIDEFINITE_FORM * max(largest, LEAST_DIVISOR):
         raise ArgumentError(
             f"Q must be positive semidefinite, its smallest eigenvalue is {values[0]:.3g}", element="Q"
         )
-    kept = values > _FLAT * largest
+    kept = values > FLAT_FORM * largest
     L = np.sqrt(0.5 * values[kept])[:, None] * vectors[:, kept].T
     # s = (½ t + ½, L x, ½ t − ½) = h − G x
     G = np.vstack([0.5 * q, -L, 0.5 * q])

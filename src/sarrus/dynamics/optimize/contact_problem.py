@@ -31,26 +31,25 @@ from sarrus.dynamics.contacts.contact_state import Mode
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
 from sarrus.dynamics.optimize.shifted_program import ShiftedProgram
-from sarrus.kernels.contact.contact_problem import HUGE, VANISHING
+from sarrus.dynamics.optimize.tolerances import (
+    LEAST_FORCES_ACCEPTED,
+    LEAST_FORCES_MET,
+    LEAST_FORCES_TARGET,
+    NO_ANSWER_PROVED,
+    UNLOADED_OR_STILL,
+    UNMOVED_FORCE,
+)
+from sarrus.kernels.contact.tolerances import UNBOUNDED_FORCE, VANISHING_VELOCITY
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.c_function import contact_problem
 
-# Relative residual: the target, the largest one of least forces, and the one at which rounding ends the iterations.
-TARGET, SMALL, ACCEPTED = 1e-14, 1e-12, 1e-10
-# Counts and tolerances: starts by sweeps before cone programs; largest number of cone programs; residual of a good
-# answer with forces of size one, and of any accepted answer; number of cone programs without progress that ends; number
-# from which on the shift is the mean of the last two.
+# Counts: starts by sweeps before cone programs; largest number of cone programs; residual of a good answer with forces
+# of size one, and of any accepted answer; number of cone programs without progress that ends; number from which on the
+# shift is the mean of the last two.
 BEGINNINGS, ROUNDS, ENOUGH, MANY, PATIENCE, TURNS = 4, 100, 4, 60, 15, 10
-# Relative singular value that is zero in tests of uniqueness.
-DEPENDENT = 1e-9
-# Relative forces and velocities that are zero in the modes of contacts.
-NOTHING = 1e-9
-# A force is determined if directions of length one in the null space change it by less than this.
-UNMOVED = 1e-7
-# Tolerance of a certificate of infeasibility.
-PROVED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +162,7 @@ class _Scaled:
         self.factors = 1.0 / sizes[blocks.owner]
         self.H = H * self.factors[:, None]
         size = float(np.abs(b * self.factors).max(initial=0.0))
-        self.size = float(np.exp2(np.rint(np.log2(size)))) if size > VANISHING else 1.0
+        self.size = float(np.exp2(np.rint(np.log2(size)))) if size > VANISHING_VELOCITY else 1.0
         self.b = b * self.factors / self.size
         self.W = dense.product(self.H, self.H.T)
         self.blocks = replace(blocks, limit=blocks.limit * sizes / self.size)
@@ -178,7 +177,7 @@ class _Scaled:
             return given, 0.0, 0, 0
         best, least, steps = self.newton(given / (self.factors * self.size), BEGINNINGS)
         programs, found, shifted = 0, 0, self.b
-        while least > TARGET and programs < ROUNDS:
+        while least > LEAST_FORCES_TARGET and programs < ROUNDS:
             r = self.program.solve(shifted)
             programs += 1
             if not np.isfinite(r).all() or (programs == ENOUGH and self.proof is not None):
@@ -187,15 +186,16 @@ class _Scaled:
             steps += more
             if left < least:
                 best, least, found = ended, left, programs
-            if least <= ACCEPTED and programs > found + PATIENCE:
+            if least <= LEAST_FORCES_ACCEPTED and programs > found + PATIENCE:
                 break
             size = 1.0 if programs >= MANY else max(1.0, np.abs(best).max(initial=0.0))
-            if least * size <= SMALL and programs >= ENOUGH:
+            if least * size <= LEAST_FORCES_MET and programs >= ENOUGH:
                 break
             u = dense.product(self.W, r) + self.b
             ahead = self.b + (self.blocks.shift(u) - u)
             shifted = ahead if programs < TURNS else 0.5 * (shifted + ahead)
-        if least > ACCEPTED and np.isfinite(best).all():  # from the best forces, at which no program started
+        # from the best forces, at which no program started
+        if least > LEAST_FORCES_ACCEPTED and np.isfinite(best).all():
             ended, left, more = self.newton(best, BEGINNINGS)
             best, least, steps = (ended, left, steps + more) if left < least else (best, least, steps + more)
         return best, least, programs, steps
@@ -219,8 +219,8 @@ class _Scaled:
     def solution(self, r: Array, residual: float, programs: int, steps: int) -> ContactSolution:
         """Return the result for the best forces, or the certificate of infeasibility."""
         modes, determined, status = self.modes(r), np.zeros(len(r), dtype=bool), Status.OK
-        huge = np.abs(r).max(initial=0.0) >= HUGE
-        if residual <= ACCEPTED and not (huge and self.proof is not None):
+        huge = np.abs(r).max(initial=0.0) >= UNBOUNDED_FORCE
+        if residual <= LEAST_FORCES_ACCEPTED and not (huge and self.proof is not None):
             r, residual, determined = self.least(r, residual, modes)
         elif self.proof is None:
             status = Status.NOT_CONVERGED
@@ -243,7 +243,10 @@ class _Scaled:
     def modes(self, r: Array) -> tuple[Mode, ...]:
         """Return the mode of every block."""
         blocks, u = self.blocks, dense.product(self.W, r) + self.b
-        force, speed = NOTHING * np.abs(r).max(initial=1.0), NOTHING * np.abs(u).max(initial=1.0)
+        force, speed = (
+            UNLOADED_OR_STILL * np.abs(r).max(initial=1.0),
+            UNLOADED_OR_STILL * np.abs(u).max(initial=1.0),
+        )
         opens = blocks.cone & (blocks.heads(u) > speed) & (blocks.heads(r) <= force)
         slides = blocks.lengths(u) > speed
         return tuple(
@@ -255,7 +258,9 @@ class _Scaled:
         """Return the least forces of these velocities and modes, their residual, and a mask of the unique ones."""
         ways = self.free_forces(r, modes)
         null = (
-            ranked(dense.product(self.H.T, ways), relative=DEPENDENT).null if ways.size else np.zeros((0, 0))
+            ranked(dense.product(self.H.T, ways), relative=FINE_RANK_CUT).null
+            if ways.size
+            else np.zeros((0, 0))
         )
         if null.shape[1] == 0:
             return r, residual, np.ones(len(r), dtype=bool)
@@ -264,11 +269,11 @@ class _Scaled:
         found = solve_cone_program(
             np.eye(along.shape[1]), dense.product(along.T, r), rows.G, rows.h, cones=rows.cones, throw=False
         )
-        determined = np.asarray(np.abs(along).max(axis=1) < UNMOVED)
+        determined = np.asarray(np.abs(along).max(axis=1) < UNMOVED_FORCE)
         if found.status.ok:
             least = r + dense.product(along, found.x)
             least, left, _ = self.newton(least, 0)
-            if left <= max(10.0 * residual, SMALL):
+            if left <= max(10.0 * residual, LEAST_FORCES_MET):
                 return least, left, determined
         return r, residual, determined
 
@@ -300,7 +305,7 @@ class _Scaled:
             return None
         rows = np.column_stack([self.H[normal], self.b[normal]]).T
         found, left = nnls(rows, np.append(np.zeros(len(rows) - 1), -1.0))
-        if left > PROVED:
+        if left > NO_ANSWER_PROVED:
             return None
         forces = np.zeros(len(self.b))
         forces[normal] = found

@@ -19,14 +19,16 @@ from sarrus.base.status import Status
 from sarrus.dynamics.optimize.cone_program import ConeSolution, solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, bounds, stack
 from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
-
-# Relative residual of a balance, and relative forces that are zero.
-BALANCED, NOTHING = 1e-9, 1e-7
-# Accuracy of the friction factor, and the range of its search.
-_FACTOR, _LEAST, _MOST = 1e-9, 1e-3, 1e6
-# Regularization of a least-squares compromise, for forces that are not unique.
-_RIDGE = 1e-12
+from sarrus.dynamics.optimize.tolerances import (
+    BALANCE_RIDGE,
+    BALANCED_LOAD,
+    FORCE_OF_NONE,
+    FRICTION_FACTOR_FOUND,
+    LEAST_FRICTION_FACTOR,
+    MOST_FRICTION_FACTOR,
+)
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +151,8 @@ class _Problem:
             if self.limits is not None:  # the last half-lines
                 kept[rows.linear - self.limits.linear : rows.linear] = False
             rows = ConeRows(G[kept], rows.h[kept], int(kept[: rows.linear].sum()), rows.cones)
-        parts = ranked(matrix, relative=ROUNDING)
-        if np.linalg.norm(load - parts.left @ (parts.left.T @ load)) > BALANCED:
+        parts = ranked(matrix, relative=FINE_RANK_CUT)
+        if np.linalg.norm(load - parts.left @ (parts.left.T @ load)) > BALANCED_LOAD:
             return None
         if parts.rank == 0:
             return x
@@ -177,7 +179,7 @@ class _Problem:
         """Return the x with the smallest residual within the rows."""
         matrix = self.matrix[:, alive]
         return solve_cone_program(
-            matrix.T @ matrix + _RIDGE * np.eye(matrix.shape[1]),
+            matrix.T @ matrix + BALANCE_RIDGE * np.eye(matrix.shape[1]),
             -matrix.T @ self.load,
             rows.G,
             rows.h,
@@ -204,9 +206,9 @@ class _Problem:
             if len(x):
                 alive = self.alive(self.blocks)
                 x[alive] = self.nearest(self.rows(self.blocks, alive), alive).x
-            if np.linalg.norm(self.matrix @ x - self.load) <= BALANCED:
+            if np.linalg.norm(self.matrix @ x - self.load) <= BALANCED_LOAD:
                 status, pulling, balanced = Status.OK, (), True
-        if status is Status.OK and np.linalg.norm(self.matrix @ x - self.load) > BALANCED:
+        if status is Status.OK and np.linalg.norm(self.matrix @ x - self.load) > BALANCED_LOAD:
             status = Status.ALMOST
         force = x * self.unit * self.size
         return ForceBalance(
@@ -225,15 +227,15 @@ class _Problem:
         """Mask of the y that no change without effect on the load alters."""
         alive = self.alive(self.blocks)[self.nu :]
         out = np.ones(len(alive), dtype=bool)
-        null = ranked(self.matrix[:, self.nu :][:, alive], relative=ROUNDING).null
-        out[alive] = np.abs(null).max(axis=1, initial=0.0) < NOTHING
+        null = ranked(self.matrix[:, self.nu :][:, alive], relative=FINE_RANK_CUT).null
+        out[alive] = np.abs(null).max(axis=1, initial=0.0) < FORCE_OF_NONE
         return out
 
     @cached_property
     def unreachable(self) -> bool:
         """Whether a part of the load is outside the range of [R C]."""
-        parts = ranked(self.matrix[:, self.alive(self.rough(1.0))], relative=ROUNDING)
-        return bool(np.linalg.norm(self.load - parts.left @ (parts.left.T @ self.load)) > BALANCED)
+        parts = ranked(self.matrix[:, self.alive(self.rough(1.0))], relative=FINE_RANK_CUT)
+        return bool(np.linalg.norm(self.load - parts.left @ (parts.left.T @ self.load)) > BALANCED_LOAD)
 
     def balances(self, factor: float) -> bool:
         """Tell whether a balance exists with friction times ``factor``."""
@@ -245,12 +247,12 @@ class _Problem:
             return 0.0 if balanced else float("inf")
         low, high = 0.0, 1.0
         if not balanced:
-            low, high = 1.0, _MOST
+            low, high = 1.0, MOST_FRICTION_FACTOR
             if self.unreachable or not self.balances(high):
                 return float("inf")
         elif self.balances(0.0):
             return 0.0
-        while high - low > _FACTOR * high and high > _LEAST:
+        while high - low > FRICTION_FACTOR_FOUND * high and high > LEAST_FRICTION_FACTOR:
             middle = np.sqrt(low * high) if low > 0.0 and high > 2.0 * low else 0.5 * (low + high)
             low, high = (low, middle) if self.balances(middle) else (middle, high)
         return float(high)
@@ -275,10 +277,10 @@ class _Problem:
         balls = [self.rows_of_limits(n, count)]
         rows = stack([ConeRows(G, np.zeros(2 * count), 2 * count), *balls])
         columns = np.concatenate([alive, np.ones(count, dtype=bool)])
-        parts = ranked(self.matrix[:, alive], relative=ROUNDING)
+        parts = ranked(self.matrix[:, alive], relative=FINE_RANK_CUT)
         equal = np.hstack([parts.kept[:, None] * parts.right.T, np.zeros((parts.rank, count))])
         found = solve_cone_program(
-            np.diag(_RIDGE * np.ones(int(columns.sum()))),
+            np.diag(BALANCE_RIDGE * np.ones(int(columns.sum()))),
             np.concatenate([np.zeros(int(alive.sum())), np.ones(count)]),
             rows.G[:, columns],
             rows.h,
@@ -290,7 +292,7 @@ class _Problem:
         if not found.status.ok:
             return ()
         pulls = found.x[-count:]
-        return tuple(int(k) for k, pull in zip(cones, pulls) if pull > NOTHING)
+        return tuple(int(k) for k, pull in zip(cones, pulls) if pull > FORCE_OF_NONE)
 
     def rows_of_limits(self, n: int, more: int) -> ConeRows:
         """Return the rows of dry friction and of limits of u, for x followed by ``more`` variables."""

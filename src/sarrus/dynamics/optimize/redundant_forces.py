@@ -8,11 +8,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
+from sarrus.dynamics.optimize.tolerances import EVEN_SHARES
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
-
-# Weight of the sum of squares relative to the largest share: it decides the time of slip if the largest share is fixed.
-EVENLY = 1e-4
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Sequence[float]) -> Array:
@@ -31,7 +30,7 @@ def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Se
 
     Without redundant rows, or without better forces, the given forces are returned.
     """
-    null = ranked(operator, relative=ROUNDING).null
+    null = ranked(operator, relative=FINE_RANK_CUT).null
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
     normal = np.isin(np.arange(len(forces)), first)
     parts = [mu if n > 1 else 1.0 for n, mu in zip(sizes, coefficients)]
@@ -44,11 +43,10 @@ def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Se
     normals[:, -1] = 1.0
     G, single = -np.where(normal[:, None], normals, moves), np.repeat(sizes, sizes) == 1
     order = np.argsort(~single, kind="stable")  # half-lines first
-    q = EVENLY * dense.product(moves.T, held)
+    q = EVEN_SHARES * dense.product(moves.T, held)
     q[-1] = 1.0
-    found = solve_cone_program(
-        EVENLY * dense.product(moves.T, moves), q, G[order], held[order], cones=[n for n in sizes if n > 1], throw=False
-    )  # fmt: skip
+    squares, cones = EVEN_SHARES * dense.product(moves.T, moves), [n for n in sizes if n > 1]
+    found = solve_cone_program(squares, q, G[order], held[order], cones=cones, throw=False)
     return forces + dense.product(null, found.x[:-1]) if found.status.ok else forces
 
 
@@ -63,7 +61,7 @@ def on_springs(operator: Array, normals: Sequence[int]) -> Array | None:
     if len(normals) < 2:
         return None
     own = operator[np.ix_(normals, normals)]
-    null = ranked(own, relative=ROUNDING).null
+    null = ranked(own, relative=FINE_RANK_CUT).null
     if null.shape[1] == 0:
         return None
     sprung = operator.copy()

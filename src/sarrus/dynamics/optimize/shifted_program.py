@@ -14,10 +14,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.optimize.cone_program import ConeProgram
 from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
+from sarrus.dynamics.optimize.tolerances import SHIFTED_RIDGE
 from sarrus.kernels.linalg import dense
-
-# Regularization of the diagonal of W with forces as unknowns, which distributes forces of redundant rows.
-GIVING = 1e-10
 
 
 class ShiftedProgram:
@@ -85,6 +83,6 @@ class ShiftedProgram:
         """The admissible forces by columns, W and the rows of the program for them."""
         along = np.eye(len(self.W))[:, ~self.blocks.idle]
         rows = allowed_rows(along, np.zeros(len(self.W)), self.blocks)
-        W = dense.product(along.T, self.W, along) + GIVING * np.eye(along.shape[1])
+        W = dense.product(along.T, self.W, along) + SHIFTED_RIDGE * np.eye(along.shape[1])
         program = ConeProgram(along.shape[1], linear=len(rows.h) - sum(rows.cones), cones=rows.cones)
         return along, W, rows.G, rows.h, program

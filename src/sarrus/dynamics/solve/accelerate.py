@@ -36,24 +36,29 @@ from sarrus.dynamics.contacts.contact_state import (
 )
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.model.inertia import lightness
+from sarrus.dynamics.model.tolerances import EXACT_RANK_CUT
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.optimize.redundant_forces import on_springs
+from sarrus.dynamics.optimize.tolerances import UNMOVED_FORCE
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.acceleration_block import Block
 from sarrus.dynamics.solve.forward_dynamics import solved
 from sarrus.dynamics.solve.slip_onset import is_moved, slip_onsets
 from sarrus.dynamics.solve.support import listed
+from sarrus.dynamics.solve.tolerances import SAME_FORCES_AND_SLIPS, SLIP_ROUNDS
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.contact.rows import FAR_ABOVE, HELD
-from sarrus.kernels.contact.tolerances import ARRIVED, GOING, LIFT, STEADY, UNLOADED, still_speed
+from sarrus.kernels.contact.tolerances import (
+    ARRIVED,
+    HELD_BY_CONSTRAINTS,
+    LARGE_ACCELERATIONS,
+    LIFT,
+    SLIDING_ACCELERATION,
+    STEADY,
+    UNLOADED,
+    still_speed,
+)
 from sarrus.kernels.linalg.ranked import Ranked, ranked
-
-# Relative size of singular values that are zero, and of violations of the laws that are rounding.
-_DEPENDENT, _OBEYED = 1e-12, 1e-8
-# A force is determined if directions of length one in the null space change it by less than this.
-_LOOSE = 1e-7
-# Directions of starting slip: largest number of iterations, and the change that ends them.
-_ROUNDS, _SAME = 50, 1e-13
+from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL
 
 
 def accelerate(
@@ -201,10 +206,10 @@ class _Acceleration:
         begins = self._slip_at_rest(forces)
         if begins or any(b.going for b in self.blocks):
             forces = self._exact(forces)
-            if self._residual(forces) > _OBEYED:
+            if self._residual(forces) > CONTACT_RESIDUAL:
                 forces = self._by_turns(forces)
         residual, jamming = self._residual(forces), self._jamming
-        if residual <= _OBEYED:
+        if residual <= CONTACT_RESIDUAL:
             return self._said(forces, "", Status.OK, residual)
         if jamming:
             text = (
@@ -255,7 +260,7 @@ class _Acceleration:
         a = np.array(self.solved(base).a)
         self.given += rows @ a
         far = size.length * float(np.abs(size.columns * a).max(initial=0.0)) / LIFT
-        lift = LIFT * size.mass * size.length * (far if far > FAR_ABOVE else 1.0)
+        lift = LIFT * size.mass * size.length * (far if far > LARGE_ACCELERATIONS else 1.0)
         replies = [(self.solved(base + lift * row).a - a) / lift for row in rows]
         W = rows @ np.array(replies).reshape(count, self.work.nv).T
         self.operator = 0.5 * (W + W.T)
@@ -264,16 +269,16 @@ class _Acceleration:
         )
         self.largest = max(float(np.abs(self.given).max(initial=0.0)), STEADY * unhurried)
         light = lightness(self.work, self.q, self.t)
-        held = np.diag(self.operator) <= HELD * (rows**2 @ light)
+        held = np.diag(self.operator) <= HELD_BY_CONSTRAINTS * (rows**2 @ light)
         self.operator[held], self.operator[:, held] = 0.0, 0.0
         self.given[held & (np.abs(self.given) <= STEADY * unhurried)] = 0.0
-        self.cut = _DEPENDENT * float((rows**2 / size.metric).sum(axis=1).max(initial=0.0))
+        self.cut = EXACT_RANK_CUT * float((rows**2 / size.metric).sum(axis=1).max(initial=0.0))
 
     def _find_modes(self) -> tuple[Array, Status]:
         """Return the forces of the contact problem and its status; store the mode of each block."""
         given = self.given.copy()
         for b in self.blocks:
-            given[b.tails] += GOING * self.largest * b.going * b.direction
+            given[b.tails] += SLIDING_ACCELERATION * self.largest * b.going * b.direction
         return self._solved(given, {b.one.name: b.rows for b in self.blocks})
 
     def _by_turns(self, forces: Array) -> Array:
@@ -282,7 +287,7 @@ class _Acceleration:
         Each iteration uses their last normal forces, and finds anew which contacts start to slip, and in which
         direction.
         """
-        for _ in range(_ROUNDS):
+        for _ in range(SLIP_ROUNDS):
             before, given = forces, self.given.copy()
             rows = {
                 b.one.name: slice(b.rows.start, b.rows.start + 1) if b.going else b.rows for b in self.blocks
@@ -292,7 +297,7 @@ class _Acceleration:
                 if b.going:
                     rubbing[b.tails] = -b.friction * max(before[b.rows.start], 0.0) * b.direction
             forces = self._solved(given + self.operator @ rubbing, rows)[0] + rubbing
-            if float(np.abs(forces - before).max()) <= _SAME * float(np.abs(forces).max()):
+            if float(np.abs(forces - before).max()) <= SAME_FORCES_AND_SLIPS * float(np.abs(forces).max()):
                 break
         return forces
 
@@ -353,7 +358,7 @@ class _Acceleration:
 
     def _ranked(self, matrix: Array) -> Ranked:
         """Return a response matrix with singular values that are rounding set to zero."""
-        return ranked(matrix, cut=self.cut, relative=_DEPENDENT)
+        return ranked(matrix, cut=self.cut, relative=EXACT_RANK_CUT)
 
     # --- forces of slipping contacts -----------------------------------------------------------------
 
@@ -380,7 +385,7 @@ class _Acceleration:
 
     def _exact(self, forces: Array) -> Array:
         """Return the forces of the modes closest to given ones, with friction exactly against the slip."""
-        for _ in range(_ROUNDS):
+        for _ in range(SLIP_ROUNDS):
             base, ways, held = self._laws()
             if ways.size == 0:
                 return base
@@ -394,7 +399,7 @@ class _Acceleration:
                 if b.mode is Mode.SLIDING and not b.going and length > UNLOADED * self.largest:
                     change = max(change, float(np.abs(slip / length - b.direction).max()))
                     b.direction = slip / length
-            if change < _SAME:
+            if change < SAME_FORCES_AND_SLIPS:
                 break
         return forces
 
@@ -429,8 +434,8 @@ class _Acceleration:
             return names
         null = self._ranked(self.operator[held] @ ways).null
         size = float(np.abs(self.operator).max())
-        felt = null[:, np.abs(self.operator @ ways @ null).max(axis=0, initial=0.0) > _LOOSE * size]
-        loose = np.abs(ways @ felt).max(axis=1, initial=0.0) > _LOOSE
+        felt = null[:, np.abs(self.operator @ ways @ null).max(axis=0, initial=0.0) > UNMOVED_FORCE * size]
+        loose = np.abs(ways @ felt).max(axis=1, initial=0.0) > UNMOVED_FORCE
         return (*names, *(b.one.name for b in self.blocks if loose[b.rows].any() and b.one.name not in names))
 
     @property
@@ -464,7 +469,7 @@ class _Acceleration:
             all_ways = np.zeros((len(names), ways.shape[1]))
             null = self._ranked(self.operator @ ways).null if ways.size else np.zeros((0, 0))
             loose = (
-                np.abs(ways @ null).max(axis=1, initial=0.0) > _LOOSE
+                np.abs(ways @ null).max(axis=1, initial=0.0) > UNMOVED_FORCE
                 if null.size
                 else np.zeros(len(forces), bool)
             )

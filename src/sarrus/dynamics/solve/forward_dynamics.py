@@ -18,6 +18,7 @@ from sarrus.dynamics.model.inertia import ill_posed, is_singular_at
 from sarrus.dynamics.model.rounding import only_rounding
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.ranks import generic_rank
+from sarrus.dynamics.solve.tolerances import CONTRADICTED_ROWS
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.solve.forward import MAYBE_OPEN
@@ -111,7 +112,7 @@ def _second_look(
         return ForwardDynamics(work, out, rank, Status.NOT_CLOSED, t, reason=reason)
     if (
         outcome == la.SINGULAR_ANSWER
-        or (outcome == la.INCONSISTENT_ANSWER and facts.beyond > 1e-3 * facts.largest)
+        or (outcome == la.INCONSISTENT_ANSWER and facts.beyond > CONTRADICTED_ROWS * facts.largest)
         or (outcome == la.INCONSISTENT_ANSWER and rank < work.table.generic_rank)
         or (outcome >= 0 and work.motions_left is not None)
     ):

@@ -18,12 +18,9 @@ from sarrus.dynamics.model.control_metric import control_norm
 from sarrus.dynamics.results import InverseDynamics
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.solve.support import carry
+from sarrus.dynamics.solve.tolerances import NO_SPLIT, REACHED_FORCES
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.linalg.ranked import Ranked, at_rank, rank_of, ranked
-
-_TOLERANCE = 1e-8
-# Relative singular value beyond the generic rank above which it is no rounding of redundant rows.
-_DISTINCT = 1e-3
 
 
 def inverse_dynamics(
@@ -79,7 +76,7 @@ def inverse_dynamics(
     actuation = system.actuation_matrix(q, v, t)
     norm = control_norm(system, weights, metric).at(actuation)
     root = np.sqrt(norm.weights)
-    reach = ranked(free @ actuation / root, relative=_TOLERANCE)
+    reach = ranked(free @ actuation / root, relative=REACHED_FORCES)
     carried: CarriedLoad | None = None
     if takes_part(system, contacts) and not all_open(system, q, t):
         state = contact_state(system, q, real_array(v), acceleration, t)
@@ -101,8 +98,8 @@ def inverse_dynamics(
         missed = rows.left @ (rows.left.T @ (size.rows * missed)) / size.rows
     violation = float(np.linalg.norm(missed))
     scale = float(np.linalg.norm(acceleration)) * float(np.abs(jacobian).max(initial=0.0))
-    reached = residual <= _TOLERANCE * (1.0 + float(np.linalg.norm(needed)))
-    if violation > data_of(system).closed(_TOLERANCE) * (1.0 + scale):
+    reached = residual <= REACHED_FORCES * (1.0 + float(np.linalg.norm(needed)))
+    if violation > data_of(system).closed(REACHED_FORCES) * (1.0 + scale):
         status = Status.INCONSISTENT
     elif carried is not None:
         status = carried.status if reached or not carried.status.ok else Status.ALMOST
@@ -139,7 +136,7 @@ def _least(reach: Ranked, rows: Array | None, root: Array, load: Array) -> Array
     scaled = reach.solve(load)
     if rows is not None:
         own = rows / root
-        cut = _TOLERANCE * float(np.linalg.norm(own))
+        cut = REACHED_FORCES * float(np.linalg.norm(own))
         scaled = scaled - reach.null @ ranked(own @ reach.null, cut=cut).solve(own @ scaled)
     return np.asarray(scaled / root)
 
@@ -162,7 +159,7 @@ def _where_rigid(
     if is_blocked(system, q, v, t, a, motions):
         return Status.RIGID
     along = float(np.linalg.norm(motions.T @ missing))
-    if status is Status.NOT_ACHIEVABLE and along <= _TOLERANCE * (1.0 + float(np.linalg.norm(needed))):
+    if status is Status.NOT_ACHIEVABLE and along <= REACHED_FORCES * (1.0 + float(np.linalg.norm(needed))):
         return Status.RIGID
     return status
 
@@ -172,7 +169,7 @@ def constraint_rank(system: Workspace, q: Array, v: Array, t: float, jacobian: A
     generic, cut = generic_rank(system, q, t, v), system.options.singular_cut
     scale = system.settings().scale_of_rows
     rank = rank_of(jacobian, cut, scale)
-    unlike = rank < generic or rank_of(jacobian, _DISTINCT, scale) > generic
+    unlike = rank < generic or rank_of(jacobian, NO_SPLIT, scale) > generic
     if unlike or system.motions_left is not None:
         generic = generic_rank(system, q, t, v, renew=True)
         rank = rank_of(jacobian, cut, system.settings().scale_of_rows)

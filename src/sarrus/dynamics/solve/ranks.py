@@ -12,16 +12,15 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.assembly import Neighbourhood, assemble, survey
 from sarrus.dynamics.closing.closed_state import largest_opening, require_velocities_that_agree
-from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE, data_of
+from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.closing.manifold import close
 from sarrus.dynamics.closing.rigidity import is_blocked
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.model.inertia import is_singular_at
 from sarrus.dynamics.model.one_sided import behind_jump
+from sarrus.dynamics.solve.tolerances import FLOWN_OFF
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.memory.layout import Settings
-
-# Largest state at which ranks are determined; a run with larger ones has diverged.
-_FAR = 1e6
 
 
 def generic_rank(
@@ -111,7 +110,7 @@ def has_left(work: Workspace, x: Array) -> bool:
     """Tell whether a run that failed at x = [q | v | u | t | p | τ] had left the motions of a rigid mechanism."""
     s, x = work, x.copy()
     q, v, t = x[s.parts.q], x[s.parts.v], float(x[s.parts.t])
-    if s.nc == 0 or not max(np.abs(q).max(), np.abs(v).max()) < _FAR:
+    if s.nc == 0 or not max(np.abs(q).max(), np.abs(v).max()) < FLOWN_OFF:
         return False
     try:
         q[:] = close(s, q, t)

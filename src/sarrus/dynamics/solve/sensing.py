@@ -17,12 +17,10 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.contact_dynamics import with_contact_forces
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
+from sarrus.dynamics.solve.tolerances import READING_CHANGED
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.model.mechanism.sensor import ACCELERATION_KINDS, REACTION_KINDS, Sensor
 from sarrus.symbolic.multibody.sensors import sensor_values
-
-# Relative change of a reading above which it depends on an undetermined force.
-_MATTERS = 1e-9
 
 
 class Readings(Mapping[str, Array]):
@@ -160,4 +158,4 @@ def _loose(system: Evaluations, native: NativeFunction, at: Array, found: Forwar
         there = at.copy()
         there[len(at) - len(way) :] += way
         changes.append(native(there) - base)
-    return np.asarray(np.abs(np.reshape(changes, (-1, len(base)))).max(axis=0, initial=0.0) > _MATTERS)
+    return np.asarray(np.abs(np.reshape(changes, (-1, len(base)))).max(axis=0, initial=0.0) > READING_CHANGED)

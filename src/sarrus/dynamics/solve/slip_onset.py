@@ -16,12 +16,9 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.contact_state import Touching, touch_rows
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.ranks import project_velocity
+from sarrus.dynamics.solve.tolerances import NO_ACCELERATION, NO_COMPLIANCE
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.contact.tolerances import STEADY, STILL
-
-# Relative responses and accelerations of rows that are rounding: rows normal to a planar mechanism have 1e-17 of the
-# largest.
-_RESPONSE, _ACCELERATION = 1e-24, 1e-13
 
 
 def is_moved(responses: Array, accelerations: Array) -> Array:
@@ -31,8 +28,8 @@ def is_moved(responses: Array, accelerations: Array) -> Array:
     constraints.
     """
     responses, accelerations = np.abs(responses), np.abs(accelerations)
-    moved: Array = responses > _RESPONSE * responses.max(initial=0.0)
-    return moved | (accelerations > _ACCELERATION * accelerations.max(initial=0.0))
+    moved: Array = responses > NO_COMPLIANCE * responses.max(initial=0.0)
+    return moved | (accelerations > NO_ACCELERATION * accelerations.max(initial=0.0))
 
 
 def slip_onsets(

@@ -12,11 +12,11 @@ from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import ContactState, ForceLaws, choices_of_flanks
 from sarrus.dynamics.contacts.support_reactions import CarriedLoad
 from sarrus.dynamics.model.evaluations import Evaluations
-from sarrus.dynamics.optimize.force_balance import NOTHING, ForceBalance, balance_forces
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
-
-# Velocities named in messages about missing forces: entries of at least this share of the largest.
-_NAMED, _MOST_NAMED = 0.5, 4
+from sarrus.dynamics.optimize.force_balance import ForceBalance, balance_forces
+from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
+from sarrus.dynamics.solve.tolerances import MOST_NAMED_VELOCITIES, NAMED_VELOCITY
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
 def carry(
@@ -102,15 +102,15 @@ def _on_flanks(asked: _Asked, state: ContactState) -> ContactState:
     heads = [state.touching[one].rows.start for one, _ in pairs]
     nu = asked.actuation.shape[1]
     reach = asked.free @ np.hstack([asked.actuation, state.rows[heads].T])
-    pushes = ranked(reach, relative=ROUNDING).solve(asked.free @ asked.load)[nu:]
-    first = pushes >= -NOTHING * float(np.abs(pushes).max(initial=0.0))
+    pushes = ranked(reach, relative=FINE_RANK_CUT).solve(asked.free @ asked.load)[nu:]
+    first = pushes >= -FORCE_OF_NONE * float(np.abs(pushes).max(initial=0.0))
     weights = np.ones(nu) if asked.weights is None else asked.weights
     best, least = None, np.inf
     for left_out in choices_of_flanks(pairs, first.tolist()):
         chosen = state.without(left_out)
         found = asked.balance(chosen)
         cost = float(weights @ found.u**2) if found.status.ok else np.inf
-        if best is None or cost < (1.0 - NOTHING) * least:
+        if best is None or cost < (1.0 - FORCE_OF_NONE) * least:
             best, least = chosen, cost
         if least == 0.0:
             break
@@ -120,7 +120,7 @@ def _on_flanks(asked: _Asked, state: ContactState) -> ContactState:
 
 def _carrying(state: ContactState, forces: Array) -> tuple[str, ...]:
     """Return the names of the contacts with a nonzero force."""
-    least = NOTHING * float(np.abs(forces).max(initial=0.0))
+    least = FORCE_OF_NONE * float(np.abs(forces).max(initial=0.0))
     return tuple(one.name for one in state.touching if np.abs(forces[one.rows.start]) > least)
 
 
@@ -134,8 +134,10 @@ def _reason(
         return found.status.diagnosis
     if found.status is Status.NOT_ACHIEVABLE:
         along = np.abs(free.T @ found.missing / system.characteristic.columns)
-        largest = np.argsort(-along, kind="stable")[:_MOST_NAMED]
-        names = [system.velocity_names[i] for i in sorted(largest) if along[i] >= _NAMED * along.max()]
+        largest = np.argsort(-along, kind="stable")[:MOST_NAMED_VELOCITIES]
+        names = [
+            system.velocity_names[i] for i in sorted(largest) if along[i] >= NAMED_VELOCITY * along.max()
+        ]
         return f"no actuator, loop or closed contact acts along {listed(names)}"
     if found.pulling:
         names = list(dict.fromkeys(state.touching[laws.owners[k]].name for k in found.pulling))
@@ -145,7 +147,7 @@ def _reason(
         sticking = [state.touching[k] for k, (_, mu) in zip(laws.owners, laws.contacts) if mu > 0.0]
         needed = {one.static * factor for one in sticking}
         text = f"all friction coefficients {factor:.6g} times as large are needed"
-        if max(needed) - min(needed) < NOTHING * max(needed):
+        if max(needed) - min(needed) < FORCE_OF_NONE * max(needed):
             text = f"friction coefficients of {max(needed):.6g} are needed"
         return f"{listed([one.name for one in sticking])} would slide: {text}"
     return "dry friction and the limits of the actuators leave too little"

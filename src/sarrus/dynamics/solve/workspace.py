@@ -9,12 +9,14 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.closing.levenberg_marquardt import DATA_TOLERANCE, data_of
+from sarrus.dynamics.closing.levenberg_marquardt import data_of
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.model.entries import acceleration_kernel, entries_of
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.inertia import may_lose_inertia
 from sarrus.dynamics.model.model import Model
 from sarrus.dynamics.model.options import Options
+from sarrus.dynamics.solve.tolerances import EVENT_TOLERANCE
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.record import laid
 from sarrus.kernels.platform.c_function import (
@@ -123,7 +125,7 @@ class Workspace(Evaluations):
         settings.position_tolerance = self.options.position_tolerance
         settings.inconsistent = self.options.inconsistent
         settings.near = self.options.near_singular
-        settings.event_tolerance = 1e-11
+        settings.event_tolerance = EVENT_TOLERANCE
         settings.accepted_residual = DATA_TOLERANCE
         if near is not None:
             settings.scale_of_rows, settings.scale_of_weighted_rows = near.scale, near.weighted_scale

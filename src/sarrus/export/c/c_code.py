@@ -25,6 +25,7 @@ from sarrus.export.c.identifiers import prefix_of
 from sarrus.export.c.law_entry import LawPlan, control_law, demanding_law, inverse_dynamics
 from sarrus.export.c.package import Contents
 from sarrus.export.c.sensors_entry import sensors
+from sarrus.export.c.tolerances import EXPORTED_TIME
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
@@ -40,7 +41,7 @@ FUNCTIONS = (
     "law",
 )
 # Functions that advance time, and the time [s] until which prescribed motions are checked for jumps.
-_STEPS, _LONG = ("step", "contact_step"), 1e3
+_STEPS = ("step", "contact_step")
 # Functions that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
@@ -149,7 +150,7 @@ def c_contents(
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
     if any(function in _STEPS for function in wanted):
-        refuse_jumps(system.workspace(), where, 0.0, _LONG, "steps in C")
+        refuse_jumps(system.workspace(), where, 0.0, EXPORTED_TIME, "steps in C")
     if law is not None and (q is not None or not law.is_prepared):
         law.forget_ranks()
         law.prepare(where, np.zeros(system.nv))

@@ -5,10 +5,11 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-from sarrus.control.laws.demands import ACHIEVED, Demand, Settings
+from sarrus.control.laws.demands import Demand, Settings
 from sarrus.control.laws.law import Law
 from sarrus.control.laws.law_limits import LawLimits
 from sarrus.control.laws.row_units import units_of_rows
+from sarrus.control.laws.tolerances import ACHIEVED
 from sarrus.control.legged.contact_law import ContactLaw
 from sarrus.dynamics.closing.closed_state import largest_opening
 from sarrus.dynamics.solve.workspace import Workspace

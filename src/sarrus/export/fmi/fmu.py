@@ -27,6 +27,7 @@ from sarrus.export.c.identifiers import prefix_of
 from sarrus.export.fmi import entries
 from sarrus.export.fmi.compiling import compiler, library, place
 from sarrus.export.fmi.description import build_description, model_description
+from sarrus.export.fmi.tolerances import UNIT_CLOSED
 from sarrus.export.fmi.unit import unit_header
 from sarrus.export.fmi.variables import LawVariables, Options, SystemVariables, Variables
 from sarrus.motion.inputs.winding_steps import refuse_long_steps
@@ -64,7 +65,7 @@ def fmu(
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
     step: float = 1e-3,
-    closure_tolerance: float = 1e-9,
+    closure_tolerance: float = UNIT_CLOSED,
     forces: bool = False,
     energies: bool = False,
     multipliers: bool = False,

@@ -7,9 +7,10 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
+from sarrus.base.tolerances import EPSILON, LEAST_DIVISOR
+from sarrus.formulations.classical.tolerances import PENALTY_ACCURACY, PENALTY_STIFFNESS, PENALTY_WEAKEST
+from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.requirements import (
-    NOISE,
     Refused,
     answered,
     definite_root,
@@ -17,10 +18,7 @@ from sarrus.formulations.requirements import (
     guarded,
     motion_root,
 )
-
-EPSILON = float(np.finfo(float).eps)
-# Default penalty: the largest eigenvalue of ρ AᵀA is this multiple of that of M, the smallest one at least the second.
-STIFFNESS, WEAKEST = 1e8, 1e2
+from sarrus.formulations.tolerances import PIVOT_NOISE, RANK_TOLERANCE
 
 
 @guarded
@@ -33,8 +31,8 @@ def augmented_lagrangian(
     *,
     penalty: float | None = None,
     iterations: int = 200,
-    accuracy: float = 1e-13,
-    tolerance: float = TOLERANCE,
+    accuracy: float = PENALTY_ACCURACY,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the constrained acceleration by the method of multipliers, from a = 0 and λ = 0.
@@ -90,7 +88,7 @@ def augmented_lagrangian(
     stretch = sigma[0] / sigma[-1] if len(sigma) else 1.0
     mass, length = float(np.linalg.norm(M, 2)), float(sigma[0]) if len(sigma) else 1.0
     if penalty is None:
-        penalty = (mass or 1.0) * max(STIFFNESS, WEAKEST * stretch**2) / length**2
+        penalty = (mass or 1.0) * max(PENALTY_STIFFNESS, PENALTY_WEAKEST * stretch**2) / length**2
     root, condition = _stiff_root(M, A, penalty)
     if root is None:
         raise Refused(
@@ -116,7 +114,7 @@ def augmented_lagrangian(
             a = a + change
             offence = A @ a + met
             reaction = reaction - penalty * A.T @ offence
-            size = max(float(np.linalg.norm(a)) + scale, 1e-300)
+            size = max(float(np.linalg.norm(a)) + scale, LEAST_DIVISOR)
             residual = float(np.linalg.norm(problem.inverse @ offence)) / size
             moved, before = float(np.linalg.norm(change)), moved
             # Changes that no longer shrink are rounding of a stiff matrix, which the check sees.
@@ -146,7 +144,7 @@ def _stiff_root(M: Array, A: Array, penalty: float) -> tuple[Array | None, float
     With M = Gᵀ G, Lᵀ is the triangle of [G; √ρ A] (QR), so that the mass is not drowned by a stiff AᵀA.
     """
     values, vectors = np.linalg.eigh(M)
-    if values[0] < -len(M) * NOISE * values[-1]:
+    if values[0] < -len(M) * PIVOT_NOISE * values[-1]:
         stiff = M + penalty * A.T @ A
         return definite_root(stiff), float(np.linalg.cond(stiff))
     stack = np.vstack([np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T, np.sqrt(penalty) * A])
@@ -155,4 +153,4 @@ def _stiff_root(M: Array, A: Array, penalty: float) -> tuple[Array | None, float
     triangle: Array = np.asarray(np.linalg.qr(stack, mode="r"))
     pivots = np.abs(np.diagonal(triangle))
     condition = float(np.linalg.cond(triangle)) ** 2
-    return (triangle.T if (pivots > len(M) * NOISE * pivots.max()).all() else None), condition
+    return (triangle.T if (pivots > len(M) * PIVOT_NOISE * pivots.max()).all() else None), condition

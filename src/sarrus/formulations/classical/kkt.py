@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
+from sarrus.formulations.classical.tolerances import LEAST_SCALE_OF_MASS
+from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     answered,
     general_solver,
@@ -14,9 +15,7 @@ from sarrus.formulations.requirements import (
     require_digits,
     require_full_rank,
 )
-
-# Diagonal entries of M below this multiple of the largest one are not used as a scale.
-MASSLESS = 1e-12
+from sarrus.formulations.tolerances import RANK_TOLERANCE
 
 
 @guarded
@@ -27,7 +26,7 @@ def kkt(
     gamma: ArrayLike,
     tau: ArrayLike | None = None,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the constrained acceleration from the optimality conditions of Gauss's principle.
@@ -66,7 +65,9 @@ def kkt(
     motion_root(problem, problem.basis)
     matrix = np.block([[problem.M, -problem.A.T], [problem.A, np.zeros((m, m))]])
     inertia = np.diagonal(problem.M)
-    column = 1.0 / np.sqrt(np.maximum(inertia, MASSLESS * inertia.max()) if inertia.any() else np.ones(n))
+    column = 1.0 / np.sqrt(
+        np.maximum(inertia, LEAST_SCALE_OF_MASS * inertia.max()) if inertia.any() else np.ones(n)
+    )
     scale = np.concatenate([column, 1.0 / np.linalg.norm(problem.A * column, axis=1)])
     scaled = np.outer(scale, scale) * matrix
     condition = float(np.linalg.cond(scaled))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
+from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.requirements import (
     answered,
     definite_solve,
@@ -15,6 +15,7 @@ from sarrus.formulations.requirements import (
     require_digits,
     require_full_rank,
 )
+from sarrus.formulations.tolerances import RANK_TOLERANCE
 
 
 @guarded
@@ -25,7 +26,7 @@ def lagrange(
     gamma: ArrayLike,
     tau: ArrayLike | None = None,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the constrained acceleration by Lagrange's multipliers.

@@ -6,8 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem, optional_vector
+from sarrus.formulations.problem import Array, Formulation, Problem, optional_vector
 from sarrus.formulations.requirements import answered, definite_solve, guarded, mass_root
+from sarrus.formulations.tolerances import RANK_TOLERANCE
 
 
 @guarded
@@ -19,7 +20,7 @@ def mass_weighted(
     tau: ArrayLike | None = None,
     *,
     gravity: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the constrained acceleration by the mass-weighted orthogonal decomposition.

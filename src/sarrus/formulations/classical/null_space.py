@@ -10,13 +10,12 @@ from scipy.linalg import qr, solve_triangular
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.base.tolerances import EPSILON
 from sarrus.formulations.balance import Solve
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
+from sarrus.formulations.classical.tolerances import TANGENT_BASIS
+from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.requirements import answered, definite_solve, guarded, motion_root
-
-# Largest |A K| of a given basis with columns of unit length, relative to |A|, unless ``tolerance`` is looser.
-TANGENT = 1e-8
-EPSILON = float(np.finfo(float).eps)
+from sarrus.formulations.tolerances import RANK_TOLERANCE
 
 
 @guarded
@@ -28,7 +27,7 @@ def null_space(
     tau: ArrayLike | None = None,
     *,
     basis: ArrayLike | str | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the constrained acceleration in independent accelerations z.
@@ -150,7 +149,7 @@ def _given(problem: Problem, basis: ArrayLike | str) -> Array:
     unit = K / np.where(lengths > 0.0, lengths, 1.0)
     if free and np.linalg.svd(unit)[1][-1] <= problem.tolerance:
         raise ArgumentError("basis must have independent columns", element="basis")
-    limit = max(TANGENT, 10.0 * problem.tolerance) * problem.svd[1].max(initial=0.0)
+    limit = max(TANGENT_BASIS, 10.0 * problem.tolerance) * problem.svd[1].max(initial=0.0)
     offence = np.linalg.norm(problem.A @ unit, axis=0)
     if (offence > limit).any():
         raise ArgumentError(

@@ -23,15 +23,15 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import positive_number
 from sarrus.base.status import Status
+from sarrus.base.tolerances import EPSILON
 from sarrus.formulations.balance import Solve
-from sarrus.formulations.classical.null_space import EPSILON, motion_solver
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
+from sarrus.formulations.classical.null_space import motion_solver
+from sarrus.formulations.classical.tolerances import SOFTNESS
+from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.requirements import definite_solve, guarded, mass_root, motion_root, not_finite
-from sarrus.formulations.residuals import MET, NEAR, Residuals
+from sarrus.formulations.residuals import Residuals
+from sarrus.formulations.tolerances import RANK_TOLERANCE, RESIDUAL_MET, RESIDUAL_NEAR
 from sarrus.kernels.linalg.ranked import at_rank
-
-# Damping and cut by default, in the unit of A [1 for angles about joints, m for lengths]: all act at the same distance.
-SOFTNESS = 1e-2
 
 
 @guarded
@@ -43,7 +43,7 @@ def damped_least_squares(
     tau: ArrayLike | None = None,
     *,
     damping: float = SOFTNESS,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the null-space acceleration with the damped least-squares inverse instead of A⁺.
@@ -106,7 +106,7 @@ def truncated_svd(
     tau: ArrayLike | None = None,
     *,
     cut: float = SOFTNESS,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the null-space acceleration without the singular values of A up to ``cut``.
@@ -165,7 +165,7 @@ def tikhonov(
     tau: ArrayLike | None = None,
     *,
     damping: float = SOFTNESS,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the acceleration of least deviation from the free one, with the rows as a penalty.
@@ -263,8 +263,8 @@ def _answered(
 
 def _status(residuals: Residuals) -> Status:
     """Return the status of a softened answer: that of an exact one, except for the rows that it misses."""
-    if max(residuals.force, residuals.multipliers) > NEAR:
+    if max(residuals.force, residuals.multipliers) > RESIDUAL_NEAR:
         return residuals.status
     if residuals.contradiction > 0.0:
         return Status.INCONSISTENT
-    return Status.SOFTENED if residuals.constraint > MET else residuals.status
+    return Status.SOFTENED if residuals.constraint > RESIDUAL_MET else residuals.status

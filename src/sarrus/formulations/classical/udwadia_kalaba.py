@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem, optional_vector
+from sarrus.formulations.problem import Array, Formulation, Problem, optional_vector
 from sarrus.formulations.requirements import answered, guarded, mass_root
+from sarrus.formulations.tolerances import RANK_TOLERANCE
 
 
 @guarded
@@ -18,7 +19,7 @@ def udwadia_kalaba(
     tau: ArrayLike | None = None,
     non_ideal: ArrayLike | None = None,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the constrained acceleration by the equation of Udwadia and Kalaba.

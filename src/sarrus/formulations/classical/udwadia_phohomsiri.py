@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.formulations.problem import TOLERANCE, Array, Formulation, Problem
-from sarrus.formulations.requirements import MASSLESS, Refused, answered, guarded, motion_root
+from sarrus.formulations.problem import Array, Formulation, Problem
+from sarrus.formulations.requirements import Refused, answered, guarded, motion_root
+from sarrus.formulations.tolerances import MASSLESS, RANK_TOLERANCE
 
 
 @guarded
@@ -17,7 +18,7 @@ def udwadia_phohomsiri(
     gamma: ArrayLike,
     tau: ArrayLike | None = None,
     *,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     throw: bool = True,
 ) -> Formulation:
     """Return the constrained acceleration by the equation of Udwadia and Phohomsiri.

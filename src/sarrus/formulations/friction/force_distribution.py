@@ -26,14 +26,11 @@ from sarrus.base.status import Answer, Status
 from sarrus.formulations.friction.force_limits import Condition, Limits
 from sarrus.formulations.friction.friction_cones import ConeInequality, ContactForces, contact_forces
 from sarrus.formulations.friction.log_barrier import BarrierResult, Cone, log_barrier
+from sarrus.formulations.friction.tolerances import CONFLICT_PART, COST_PRECISION
 from sarrus.formulations.metric import Weighing, by_diagonal
-from sarrus.formulations.problem import TOLERANCE, Array, as_array, is_symmetric
+from sarrus.formulations.problem import Array, as_array, is_symmetric
 from sarrus.formulations.requirements import definite_root
-
-# Missing force above this multiple of the wanted one means that the actuators cannot produce it.
-_REACHED = 1e-8
-# A limit with more than this part in a conflict is named.
-_PART = 1e-3
+from sarrus.formulations.tolerances import FORCE_MISSING, RANK_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +85,7 @@ def optimal_distribution(
     tau: ArrayLike | None = None,
     inequalities: Condition | None = None,
     equalities: Condition | None = None,
-    precision: float = 1e-11,
+    precision: float = COST_PRECISION,
     throw: bool = True,
     **weighing: Unpack[Weighing],
 ) -> ForceDistribution:
@@ -157,7 +154,7 @@ def relaxed_distribution(
     tau: ArrayLike | None = None,
     inequalities: Condition | None = None,
     equalities: Condition | None = None,
-    precision: float = 1e-11,
+    precision: float = COST_PRECISION,
     throw: bool = True,
     **weighing: Unpack[Weighing],
 ) -> ForceDistribution:
@@ -194,7 +191,7 @@ def _result(
 ) -> ForceDistribution:
     """Return the result of the barrier method as a `ForceDistribution`."""
     ranking = np.argsort(-found.shares)
-    violated = tuple(limits.names[k] for k in ranking if found.shares[k] > _PART)
+    violated = tuple(limits.names[k] for k in ranking if found.shares[k] > CONFLICT_PART)
     if found.contradiction:
         violated = ("equalities",)
     by_u, wanted = _accelerations(forces, tau_c)
@@ -229,8 +226,8 @@ def _accelerations(forces: ContactForces, tau_c: ArrayLike) -> tuple[Array, Arra
 
 def _reachable(motion: Array, wanted: Array) -> bool:
     """Return whether the actuators can produce τ_c without limits."""
-    u, *_ = np.linalg.lstsq(motion, wanted, rcond=TOLERANCE)
-    return bool(np.linalg.norm(motion @ u - wanted) <= _REACHED * np.linalg.norm(wanted))
+    u, *_ = np.linalg.lstsq(motion, wanted, rcond=RANK_TOLERANCE)
+    return bool(np.linalg.norm(motion @ u - wanted) <= FORCE_MISSING * np.linalg.norm(wanted))
 
 
 def _unit_losses(W: ArrayLike, size: int) -> Array:

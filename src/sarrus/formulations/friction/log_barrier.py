@@ -22,20 +22,23 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sarrus.formulations.problem import TOLERANCE, Array, matrix_rank
+from sarrus.formulations.friction.tolerances import (
+    BARRIER_DISTANCE,
+    CENTRED,
+    COST_ON_THE_WAY,
+    COST_PRECISION,
+    EQUALITIES_CONTRADICT,
+    FLAT_COST,
+    NO_VIOLATION,
+    PATH_SHRINKS,
+    QUADRATIC,
+    VIOLATION_KNOWN,
+)
+from sarrus.formulations.problem import Array, matrix_rank
+from sarrus.formulations.tolerances import RANK_TOLERANCE
 
-# Decrease of η from one point of the central path to the next.
-_KAPPA = 0.1
-# A full Newton step from closer than this to the minimum, in the metric of the Hessian, leaves about its square.
-_CENTRED = 1e-2
-# Below this distance Newton's method converges quadratically with full steps.
-_QUADRATIC = 0.25
 # Newton steps for one η; about ten is ordinary.
 _STEPS = 100
-# The first phase ends with the least violation known to this part of it, or of the violation at its start.
-_VIOLATION, _NO_VIOLATION = 1e-9, 1e-14
-# Equalities that miss by more than this, relative to their terms, contradict each other.
-_CONTRADICTION = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +84,7 @@ def log_barrier(
     equalities: tuple[Array, Array] | None = None,
     linear: tuple[Array, Array] | None = None,
     cones: Sequence[Cone] = (),
-    precision: float = 1e-11,
+    precision: float = COST_PRECISION,
 ) -> BarrierResult:
     """Return the minimum of ½ xᵀPx + qᵀx + constant with E x = e, F x + f ≥ 0 and cones, as a `BarrierResult`.
 
@@ -105,7 +108,7 @@ def log_barrier(
     z, gap, steps, violation = np.zeros(basis.shape[1]), 0.0, 0, 0.0
     shares = np.zeros(len(f) + len(cones))
     feasible = barrier.contains(z)
-    flat = np.linalg.norm(cost.q) <= 1e-12 * (np.linalg.norm(P @ start) + np.linalg.norm(q))
+    flat = np.linalg.norm(cost.q) <= FLAT_COST * (np.linalg.norm(P @ start) + np.linalg.norm(q))
     if not feasible:
         z, violation, shares, steps = _least_violation(barrier)
         gap = np.nan
@@ -114,7 +117,7 @@ def log_barrier(
         steps += more
     x = start + basis @ z
     missed = float(np.linalg.norm(E @ x - e))
-    rounding = _CONTRADICTION * float(np.linalg.norm(e) + np.linalg.norm(E) * np.linalg.norm(x))
+    rounding = EQUALITIES_CONTRADICT * float(np.linalg.norm(e) + np.linalg.norm(E) * np.linalg.norm(x))
     contradiction = missed if missed > rounding else 0.0
     return BarrierResult(x, cost.at(z), gap, steps, violation, shares, contradiction)
 
@@ -190,10 +193,10 @@ def _margin(y: Array) -> float:
 def _least_cost(P: Array, q: Array, E: Array, e: Array) -> tuple[Array, Array]:
     """Return the minimum with equalities alone, if unique, and an orthonormal basis of their null space."""
     u, sigma, vt = np.linalg.svd(E)
-    rank = matrix_rank(sigma, TOLERANCE)
+    rank = matrix_rank(sigma, RANK_TOLERANCE)
     basis = vt[rank:].T
     particular = vt[:rank].T @ ((u[:, :rank].T @ e) / sigma[:rank])
-    step, *_ = np.linalg.lstsq(basis.T @ P @ basis, -basis.T @ (P @ particular + q), rcond=TOLERANCE)
+    step, *_ = np.linalg.lstsq(basis.T @ P @ basis, -basis.T @ (P @ particular + q), rcond=RANK_TOLERANCE)
     return particular + basis @ step, basis
 
 
@@ -214,17 +217,17 @@ def _centre(cost: _Cost, eta: float, barrier: _Barrier, z: Array) -> tuple[Array
             np.linalg.lstsq(hessian + cost.P / eta, -gradient, rcond=None)[0], dtype=float
         )
         distance = max(float(-gradient @ step), 0.0) ** 0.5
-        if before < _QUADRATIC and distance > 0.5 * before:  # rounding: it ought to be the square
+        if before < QUADRATIC and distance > 0.5 * before:  # rounding: it ought to be the square
             return z, count, False
         before = distance
         # A length of 1 / (1 + distance) stays inside and does not pass the minimum along the step.
-        length = 1.0 if distance < _QUADRATIC else 1.0 / (1.0 + distance)
-        while distance >= _QUADRATIC and descends(z + 2.0 * length * step, step):
+        length = 1.0 if distance < QUADRATIC else 1.0 / (1.0 + distance)
+        while distance >= QUADRATIC and descends(z + 2.0 * length * step, step):
             length *= 2.0
         if not barrier.contains(z + length * step):  # rounding
             return z, count, False
         z = z + length * step
-        if distance < _CENTRED:
+        if distance < CENTRED:
             return z, count, True
     return z, _STEPS, False
 
@@ -239,7 +242,7 @@ def _least_violation(barrier: _Barrier) -> tuple[Array, float, Array, int]:
     worst, size = float(violations.max()), barrier.F.shape[1]
     scale = worst or float(np.abs(violations).max()) or 1.0
     wanted = (violations >= 0.0) & (norms > 0.0)
-    distances = np.maximum(violations[wanted], 1e-3 * scale) / norms[wanted]
+    distances = np.maximum(violations[wanted], BARRIER_DISTANCE * scale) / norms[wanted]
     reach = 10.0 * float(distances.max(initial=0.0)) or 1.0
     pull = np.diag(np.append(np.full(size, reach**-2.0), 0.0))
     t_alone = np.append(np.zeros(size), 1.0)
@@ -250,9 +253,9 @@ def _least_violation(barrier: _Barrier) -> tuple[Array, float, Array, int]:
         if z[-1] < 0.0 and barrier.contains(z[:-1]):
             return z[:-1], 0.0, np.zeros(len(violations)), steps
         gap = eta * (relaxed.degree + float(z[:-1] @ z[:-1]) / reach**2)
-        if not centred or gap <= max(_VIOLATION * z[-1], _NO_VIOLATION * scale):
+        if not centred or gap <= max(VIOLATION_KNOWN * z[-1], NO_VIOLATION * scale):
             return z[:-1], max(float(z[-1]), float(np.finfo(float).tiny)), relaxed.shares(z), steps
-        eta *= _KAPPA
+        eta *= PATH_SHRINKS
 
 
 def _follow_path(cost: _Cost, barrier: _Barrier, z: Array, precision: float) -> tuple[Array, float, int]:
@@ -266,6 +269,6 @@ def _follow_path(cost: _Cost, barrier: _Barrier, z: Array, precision: float) -> 
             return z, gap, steps
         z, gap = reached, barrier.degree * eta
         # Where the cost vanishes at the optimum, its size on the way says what is small.
-        if gap <= precision * max(abs(cost.at(z)), 1e-4 * first):
+        if gap <= precision * max(abs(cost.at(z)), COST_ON_THE_WAY * first):
             return z, gap, steps
-        eta *= _KAPPA
+        eta *= PATH_SHRINKS

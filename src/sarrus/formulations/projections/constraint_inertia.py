@@ -36,7 +36,8 @@ from sarrus.base.status import Status
 from sarrus.formulations.metric import Weighing, WeightedProblem
 from sarrus.formulations.problem import Array, Formulation, Problem
 from sarrus.formulations.projections.least_condition import Blocks, best_parameter
-from sarrus.formulations.requirements import MASSLESS, Refused, answered, general_solver, guarded
+from sarrus.formulations.requirements import Refused, answered, general_solver, guarded
+from sarrus.formulations.tolerances import MASSLESS
 
 MINIMAL_CONDITION = "minimal-condition"
 

@@ -25,8 +25,9 @@ from sarrus.base.arrays import read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.formulations.metric import Scales, WeightedProblem
-from sarrus.formulations.problem import TOLERANCE, Array, Problem
-from sarrus.formulations.requirements import MASSLESS
+from sarrus.formulations.problem import Array, Problem
+from sarrus.formulations.projections.tolerances import LOG_PARAMETER, SAME_VALUES
+from sarrus.formulations.tolerances import MASSLESS, RANK_TOLERANCE
 
 PARAMETERS = {"parameterized-projection": "g", "oblique-projection": "nu"}
 _MATRICES = {"g": "PM + g (I − P)", "nu": "PMP + ν (I − P)"}
@@ -99,7 +100,7 @@ def best_parameter(parameter: str, blocks: Sequence[Blocks]) -> float:
             np.log(np.sqrt(6.0) * max(s for _, s in sizes)),
         ),
         method="bounded",
-        options={"xatol": 1e-9},
+        options={"xatol": LOG_PARAMETER},
     )
     return float(np.exp(found.x))
 
@@ -142,7 +143,7 @@ class LeastCondition:
             ("one for each", self.each, self.with_each),
         ):
             low, high = float(values.min()), float(values.max())
-            span = f"{low:.4g}" if high - low <= 1e-9 * high else f"{low:.4g} to {high:.4g}"
+            span = f"{low:.4g}" if high - low <= SAME_VALUES * high else f"{low:.4g} to {high:.4g}"
             mean = float(np.exp(np.log(conditions).mean()))
             lines.append(f"{name:14}{span:>22}{conditions.max():>20.4g}{mean:>19.4g}")
         return "\n".join(lines)
@@ -155,7 +156,7 @@ def least_condition(
     *,
     metric: ArrayLike | None = None,
     row_metric: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
 ) -> LeastCondition:
     """Return the scalar of a constraint inertia matrix that keeps its condition number least along a motion.
 

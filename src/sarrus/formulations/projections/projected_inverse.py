@@ -19,11 +19,8 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.results import InverseDynamics
 from sarrus.formulations.metric import Weighing, WeightedProblem
-from sarrus.formulations.problem import TOLERANCE, Array, as_array, matrix_rank
-from sarrus.formulations.residuals import INCONSISTENT
-
-# Missing force above this multiple of the needed one means that the actuators cannot produce the motion.
-_MISSING = 1e-8
+from sarrus.formulations.problem import Array, as_array, matrix_rank
+from sarrus.formulations.tolerances import FORCE_MISSING, INCONSISTENT, RANK_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,14 +89,16 @@ def projected_inverse_dynamics(
     acceleration = p.root @ as_array(a, (p.n,), "a")
     selection = p.inverse_root @ _actuation(actuation, p.n)
     needed = w.M @ acceleration + w.h - w.tau
-    u, actuation_rank = _smallest(w.basis, selection, needed, weights, weighing.get("tolerance", TOLERANCE))
+    u, actuation_rank = _smallest(
+        w.basis, selection, needed, weights, weighing.get("tolerance", RANK_TOLERANCE)
+    )
     missing = needed - selection @ u
     multipliers = w.inverse.T @ missing
     size = max(float(np.linalg.norm(term)) for term in (w.M @ acceleration, w.h, w.tau))
     residual = float(np.linalg.norm(w.basis.T @ missing)) / (size or 1.0)
     forbidden = w.inverse @ (w.A @ acceleration + w.gamma)
     violation = float(np.linalg.norm(forbidden) / (1.0 + np.linalg.norm(acceleration)))
-    status = Status.NOT_ACHIEVABLE if residual > _MISSING else Status.OK
+    status = Status.NOT_ACHIEVABLE if residual > FORCE_MISSING else Status.OK
     if violation > INCONSISTENT:
         status = Status.INCONSISTENT
     result = ProjectedInverse(

@@ -23,7 +23,9 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.errors import ArgumentError
 from sarrus.formulations.metric import Scales, WeightedProblem
-from sarrus.formulations.problem import TOLERANCE, Array, as_array
+from sarrus.formulations.problem import Array, as_array
+from sarrus.formulations.projections.tolerances import DECOUPLED
+from sarrus.formulations.tolerances import RANK_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +50,7 @@ class ProjectorRate:
 
 def projector(
     A: ArrayLike,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     **scales: Unpack[Scales],
 ) -> Array:
     """Return the projector P = V₂V₂ᵀ onto the null space of A (m, n), from its singular value decomposition.
@@ -60,7 +62,7 @@ def projector(
 
 
 def projector_from_pseudo_inverse(
-    A: ArrayLike, pseudo_inverse: ArrayLike | None = None, tolerance: float = TOLERANCE
+    A: ArrayLike, pseudo_inverse: ArrayLike | None = None, tolerance: float = RANK_TOLERANCE
 ) -> Array:
     """Return P = I − A⁺A, for a pseudo-inverse (n, m) that is at hand, or the one of NumPy.
 
@@ -77,7 +79,7 @@ def projector_from_pseudo_inverse(
 def projector_rate(
     A: ArrayLike,
     Adot: ArrayLike,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     **scales: Unpack[Scales],
 ) -> ProjectorRate:
     """Return the `ProjectorRate`: Ṗ and its parts along a motion with Jacobian A (m, n) and its rate Ȧ (m, n).
@@ -100,7 +102,7 @@ def rate_of_projector(problem: WeightedProblem, Adot: Array) -> ProjectorRate:
 def decompose_force(
     f: ArrayLike,
     A: ArrayLike,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     **scales: Unpack[Scales],
 ) -> tuple[Array, Array]:
     """Return the potent part P f and the impotent part (I − P) f of a generalized force f (n,).
@@ -118,9 +120,9 @@ def decompose_force(
 def decouples(
     M: ArrayLike,
     A: ArrayLike,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
     *,
-    coupling_tolerance: float = 1e-10,
+    coupling_tolerance: float = DECOUPLED,
     **scales: Unpack[Scales],
 ) -> bool:
     """Return whether the null space of A is invariant under M: (I − P) M P = 0, within a tolerance relative to M.

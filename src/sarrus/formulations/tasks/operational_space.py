@@ -9,8 +9,9 @@ from numpy.typing import ArrayLike
 from scipy.linalg import solve_triangular
 
 from sarrus.base.errors import SolveError
-from sarrus.formulations.problem import TOLERANCE, Array, Problem, as_array, numbers, optional_vector
+from sarrus.formulations.problem import Array, Problem, as_array, numbers, optional_vector
 from sarrus.formulations.requirements import definite_root, definite_solve
+from sarrus.formulations.tolerances import RANK_TOLERANCE
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ def operational_space(
     gamma: ArrayLike | None = None,
     *,
     gravity: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
 ) -> OperationalSpace:
     """Return the `OperationalSpace` of a task ẋ = J v, ẍ = J a + J̇ v.
 

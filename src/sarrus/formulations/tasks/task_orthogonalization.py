@@ -11,16 +11,14 @@ from scipy.linalg import solve_triangular
 
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Answer, Status
-from sarrus.formulations.problem import TOLERANCE, Array, Problem, as_array, optional_vector
+from sarrus.formulations.problem import Array, Problem, as_array, optional_vector
 from sarrus.formulations.tasks.operational_space import (
     constraint_directions,
     required_root,
     task_arrays,
     truncated,
 )
-
-# Missing force above this multiple of the needed one means that the actuators cannot do it.
-_MISSING = 1e-8
+from sarrus.formulations.tolerances import FORCE_MISSING, RANK_TOLERANCE
 
 # J (m, n), the acceleration that is wanted (m,), J̇ v (m,)
 TaskRows = tuple[ArrayLike, ArrayLike, ArrayLike]
@@ -75,7 +73,7 @@ def task_orthogonalization(
     tasks: Sequence[TaskRows],
     *,
     rest: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
 ) -> TaskOrthogonalization:
     """Return the force for tasks in order of priority (algorithm 1 of De Sapio and Park 2010).
 
@@ -116,7 +114,7 @@ def constrained_task_orthogonalization(
     *,
     actuation: ArrayLike | None = None,
     rest: ArrayLike | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = RANK_TOLERANCE,
 ) -> TaskOrthogonalization:
     """Return the force for tasks in order of priority under constraints (algorithm 2 of De Sapio and Park 2010).
 
@@ -183,7 +181,7 @@ def constrained_task_orthogonalization(
         ),
         constraint_rank=problem.rank,
         residual=missing,
-        status=Status.NOT_ACHIEVABLE if missing > _MISSING else Status.OK,
+        status=Status.NOT_ACHIEVABLE if missing > FORCE_MISSING else Status.OK,
     )
 
 

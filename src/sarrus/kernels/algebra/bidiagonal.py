@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.kernels.algebra.tolerances import COUPLED_VALUES, LANCZOS_STEPS, SWEEPS_PER_VALUE, UNIT_ROUNDOFF
 from sarrus.kernels.algebra.vectors import axpy, divide, fill, inner, multiply
 from sarrus.kernels.platform.pointers import internal
-
-# Rounding of one operation, and of sweeps where values coincide; sweeps for each value, at most; steps of Lanczos'
-# method.
-EPS, ROUNDING, SWEEPS, LANCZOS = 1.1e-16, 5e-15, 60, 24
 
 
 @internal
@@ -61,20 +58,20 @@ def largest_value(A, u, v, d, e, m, n):
     divide(u, np.sqrt(inner(u, u, m)), m)
     fill(v, 0.0, n)
     count, top = 0, 0.0
-    while count < min(m, LANCZOS):
+    while count < min(m, LANCZOS_STEPS):
         multiply(v, -e[count - 1] if count > 0 else 0.0, n)
         for i in range(m):
             axpy(u[i], A + i * n, v, n)
         d[count] = np.sqrt(inner(v, v, n))
         top, count = max(top, d[count]), count + 1
-        if not d[count - 1] > EPS * top:
+        if not d[count - 1] > UNIT_ROUNDOFF * top:
             break
         divide(v, d[count - 1], n)
         for i in range(m):
             u[i] = inner(A + i * n, v, n) - d[count - 1] * u[i]
         e[count - 1] = np.sqrt(inner(u, u, m))
         top = max(top, e[count - 1])
-        if not e[count - 1] > EPS * top:
+        if not e[count - 1] > UNIT_ROUNDOFF * top:
             break
         divide(u, e[count - 1], m)
     found = values_of_bidiagonal(d, e, count)
@@ -95,7 +92,7 @@ def values_of_bidiagonal(d, e, m):
         largest = max(largest, max(abs(d[k]), abs(e[k]) if k < m - 1 else 0.0))
     if not largest < np.inf:
         return -1
-    last, left = m - 1, SWEEPS * m
+    last, left = m - 1, SWEEPS_PER_VALUE * m
     begins = ends = -1
     while last > 0:
         if _is_small(d, e, last - 1, largest):
@@ -117,7 +114,7 @@ def values_of_bidiagonal(d, e, m):
         if last - first == 1:
             d[first], d[last], e[first] = larger, smaller, 0.0
         else:
-            _sweep(d, e, first, last, smaller if least > EPS * largest else 0.0)
+            _sweep(d, e, first, last, smaller if least > UNIT_ROUNDOFF * largest else 0.0)
     for k in range(m):
         d[k] = abs(d[k])
     return 0
@@ -133,7 +130,7 @@ def _turn_round(x, n):
 @internal
 def _is_small(d, e, k, largest):
     """Tell whether e_k is rounding."""
-    return abs(e[k]) <= ROUNDING * (abs(d[k]) + abs(d[k + 1])) or abs(e[k]) <= EPS * largest
+    return abs(e[k]) <= COUPLED_VALUES * (abs(d[k]) + abs(d[k + 1])) or abs(e[k]) <= UNIT_ROUNDOFF * largest
 
 
 @internal
@@ -148,7 +145,7 @@ def _values_of_two(a, b, c):
 def _sweep(d, e, first, last, shift):
     """Chase the bulge of one QR step from ``first`` to ``last``."""
     top = abs(d[first])
-    if not (top > 0.0 and shift * shift > EPS * top * top):
+    if not (top > 0.0 and shift * shift > UNIT_ROUNDOFF * top * top):
         cosine, before, behind = 1.0, 1.0, 0.0
         for i in range(first, last):
             r, cosine, sine = _rotation(d[i] * cosine, e[i])

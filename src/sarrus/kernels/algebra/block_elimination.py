@@ -7,13 +7,12 @@ blocks. The order, and what fills in, depend on the pattern alone: they are kept
 from __future__ import annotations
 
 from sarrus.kernels.algebra.dense import eliminate as solve_with_pivots
+from sarrus.kernels.algebra.tolerances import LEAST_BLOCK_PIVOT
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
 from sarrus.kernels.platform.pointers import inserted, internal
 
 # Velocities of a free body: blocks of such sizes are unrolled.
 FREE = 6
-# Pivots within a block below this part of what its diagonal was are not trusted.
-LEAST_PIVOT = 1e-12
 
 
 @internal
@@ -152,7 +151,7 @@ def _invert_without_pivots(a, n, before):
     """Replace a matrix by its inverse (Gauss and Jordan); False where a pivot is not positive, or next to nothing."""
     for k in range(n):
         pivot = a[k * (n + 1)]
-        if not pivot > LEAST_PIVOT * before[k * (n + 1)]:
+        if not pivot > LEAST_BLOCK_PIVOT * before[k * (n + 1)]:
             return False
         inverse = 1.0 / pivot
         a[k * (n + 1)] = 1.0

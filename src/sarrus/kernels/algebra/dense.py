@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.bidiagonal import LANCZOS, all_values, largest_value
+from sarrus.kernels.algebra.bidiagonal import all_values, largest_value
+from sarrus.kernels.algebra.tolerances import (
+    COMPARABLE_AXES,
+    LANCZOS_STEPS,
+    ORTHOGONAL,
+    UNIT_ROUNDOFF_SQUARED,
+)
 from sarrus.kernels.algebra.vectors import axpy, divide, fill, inner, set_unit, swap
 from sarrus.kernels.memory.record import Floats, Integers
 from sarrus.kernels.platform.pointers import internal
 
 PRODUCT, SINGULAR, VALUES, LARGEST, COMPLETION, SOLUTION, CHOLESKY = range(7)
 
-# Rows count as orthogonal below this cosine. It takes six to ten sweeps over all pairs.
-ORTHOGONAL = 1e-15
-# Square of the rounding of one operation.
-ROUNDING = 1.2e-32
 SWEEPS = 60
-# Of several axes that would do about as well the first is taken, so that no rounding and no small change decides.
-COMPARABLE = 0.6
 
 
 def dense(table: Integers, x: Floats, what: int) -> int:
@@ -42,8 +42,8 @@ def dense(table: Integers, x: Floats, what: int) -> int:
         return all_values(x, d, d + m, d + 2 * m, m, n)
     if what == LARGEST:
         d = x + m * n
-        e = d + LANCZOS
-        u = e + LANCZOS
+        e = d + LANCZOS_STEPS
+        u = e + LANCZOS_STEPS
         return largest_value(x, u, u + m, d, e, m, n)
     if what == COMPLETION:
         return _complete(x, m, n)
@@ -106,7 +106,7 @@ def orthogonalize(G, V, lengths, noise, m, n):
                     _turn(V + i * m, V + j * m, m, cosine, cosine * tangent)
                     lengths[i], lengths[j] = inner(a, a, n), inner(b, b, n)
                     own, other = cosine * cosine, cosine * cosine * tangent * tangent
-                    p, q = noise[i] + ROUNDING * first, noise[j] + ROUNDING * second
+                    p, q = noise[i] + UNIT_ROUNDOFF_SQUARED * first, noise[j] + UNIT_ROUNDOFF_SQUARED * second
                     noise[i], noise[j] = own * p + other * q, own * q + other * p
         if clean:
             break
@@ -149,7 +149,7 @@ def _complete(rows, m, n):
             row[c] = left
             largest = max(largest, left)
         axis = 0
-        while axis < n - 1 and not row[axis] >= COMPARABLE * largest:
+        while axis < n - 1 and not row[axis] >= COMPARABLE_AXES * largest:
             axis += 1
         set_unit(row, axis, n)
         for _ in range(2):

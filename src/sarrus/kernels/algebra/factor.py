@@ -17,12 +17,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sarrus.kernels.algebra.tolerances import LEAST_RANK_CUT
 from sarrus.kernels.algebra.vectors import axpy, copy, divide, dot, fill, multiply, swap
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.pointers import internal
-
-# Below this multiple of the largest pivot a row is rounding noise whatever rank is asked for.
-NOISE = 1e-14
 
 
 class Matrix(NamedTuple):
@@ -67,7 +65,7 @@ def factor(A, limit, cut, scale):
                 pivot, largest = j, norms[j]
         size = np.sqrt(largest)
         if k == 0:
-            smallest = max(cut, NOISE) * max(size, scale)
+            smallest = max(cut, LEAST_RANK_CUT) * max(size, scale)
         diagonal[k] = size
         if not np.isfinite(size):
             return -1

@@ -12,7 +12,8 @@ from sarrus.kernels.integrate.stiffness import note_stability
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.lane_layout import slope_width
-from sarrus.kernels.memory.run_state import LIMIT_OF_RK4, N_STATE
+from sarrus.kernels.memory.run_state import N_STATE
+from sarrus.kernels.memory.tolerances import STABILITY_OF_RK4
 from sarrus.kernels.platform.pointers import internal, run_at
 
 W = bl.LANES
@@ -58,7 +59,7 @@ def note_lane(table, h, k, lane, state, x):
     rise, way, pitch = lane.rise[k], lane.way[k], slope_width(table)
     if rise == NOT_LOOKED:
         return
-    if 4.0 * rise <= LIMIT_OF_RK4 * LIMIT_OF_RK4 * way:
+    if 4.0 * rise <= STABILITY_OF_RK4 * STABILITY_OF_RK4 * way:
         state.unstable = state.unstable_error = 0.0
         return
     n, own = table.nq + table.nv, la.stages_of(table, la.workspace(table)).slopes

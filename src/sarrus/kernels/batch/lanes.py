@@ -13,8 +13,10 @@ import numpy as np
 
 from sarrus.kernels.batch.batch import begin, end_of, finish_run, held_inputs, keep
 from sarrus.kernels.batch.lane_stability import NOT_LOOKED, measure_lanes, note_lane
+from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
 from sarrus.kernels.integrate.recording import record
 from sarrus.kernels.integrate.stepping import set_control
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as rs
@@ -24,15 +26,12 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal, run_at
 from sarrus.kernels.solve.acceleration import are_regular
+from sarrus.kernels.solve.tolerances import CLOSED_TO_ROUNDING
 
 W = bl.LANES
-# Clearance (squared sine of the angle between a row and those before it) that straight-line code needs: at most two
-# digits of the acceleration are lost then.
-CLEAR = 0.01
 # Newton steps on the positions after each step, at most; from the second one on loops that are open by no more than
 # rounding are closed.
 CORRECTIONS = 4
-ROUNDING = 1e-12
 # What a lane is doing.
 AWAKE, ASLEEP, ENDED = 0.0, 1.0, 2.0
 
@@ -186,7 +185,7 @@ def _slope(table, todo, states, slope, lane):
 def _is_clear(settings, gauge):
     """Tell whether the rows are clearly independent, so that straight-line code is exact."""
     regular = are_regular(settings, gauge[W * LEAST_PIVOT], gauge[W * LARGEST_ENTRY])
-    return gauge[W * CLEARANCE] > CLEAR and regular
+    return gauge[W * CLEARANCE] > CLEARANCE_OF_LANES and regular
 
 
 @internal
@@ -223,7 +222,7 @@ def _close(table, todo, lane):
                 gap = max(gap, abs(lane.answer[W * j + k]) * factors.rows[j])
             for i in range(nq + nv):
                 wrong += 0.0 * lane.answer[W * (nh + i) + k]
-            good = wrong == 0.0 and (gap <= tolerance or (correction > 0 and gap <= ROUNDING))
+            good = wrong == 0.0 and (gap <= tolerance or (correction > 0 and gap <= CLOSED_TO_ROUNDING))
             for i in range(nq + nv if good else nq):
                 lane.after[W * i + k] = lane.answer[W * (nh + i) + k]
             lane.open[k] = gap if good else np.inf
@@ -268,7 +267,7 @@ def _alone(table, todo, step, k, lane, x):
                 keep(table, todo, run, row, _number(todo, done))
         # A step that passes a singular configuration may end beyond its target: then there is one more.
         ahead = x[clock] - (times.begin + state.steps * times.step)
-        if code != rs.RUNNING or abs(ahead) <= 1e-9 * times.step:
+        if code != rs.RUNNING or abs(ahead) <= SAME_INSTANT * times.step:
             break
         limit = 4
     if code == rs.RUNNING or code == rs.DONE:

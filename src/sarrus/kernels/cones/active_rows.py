@@ -16,17 +16,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, divide, dot, fill, set_unit
+from sarrus.kernels.cones.tolerances import (
+    ACTIVE_ROWS_CUT,
+    ACTIVE_ROWS_RIDGE,
+    LEAST_RAY,
+    OPTIMAL_ENOUGH,
+    OPTIMAL_TO_ROUNDING,
+    SIGN_SLACK,
+)
 from sarrus.kernels.platform.pointers import internal
 
-# Rows of size one: relative size below which a row depends on others; what counts as zero; the ridge.
-_CUT, _ZERO, _RIDGE = 1e-10, 1e-12, 1e-12
-# Errors of the conditions of optimality that are accepted, and those at which no further step is taken.
-_ACCEPTED, _SMALL = 1e-11, 1e-14
 _STEPS = 8
-# A ray is that of s unless this is so much shorter than what it was.
-_SHORT = 0.1
 
 INACTIVE, BOUNDARY, APEX = 0.0, 1.0, 2.0
 
@@ -71,7 +74,7 @@ def optimize_active(work, shape, anew):
         rank = 0
         fill(way, 0.0, n)
         if rows > 0:
-            rank, _ = fa.solve(active, n, _CUT, 1.0, work.centred, work.missed, way)
+            rank, _ = fa.solve(active, n, ACTIVE_ROWS_CUT, 1.0, work.centred, work.missed, way)
             if rank < 0:
                 return False
         # the gradient after the step within the rows; then the step along them
@@ -98,7 +101,9 @@ def optimize_active(work, shape, anew):
             add(work.change, work.centred, rows)
         _spread(work, shape)
         error = _error(work, shape)
-        if error <= _SMALL or (before <= _ACCEPTED and 0.1 * before <= error <= _ACCEPTED):
+        if error <= OPTIMAL_TO_ROUNDING or (
+            before <= OPTIMAL_ENOUGH and 0.1 * before <= error <= OPTIMAL_ENOUGH
+        ):
             return True
         if not np.isfinite(error):
             if anew:
@@ -106,7 +111,7 @@ def optimize_active(work, shape, anew):
             elif rows == 0:
                 return False
         before = error
-    return before <= _ACCEPTED
+    return before <= OPTIMAL_ENOUGH
 
 
 @internal
@@ -160,7 +165,7 @@ def _active(work, shape):
 def _boundary(work, n, at, size, row):
     """Write the row of a cone at its boundary and add its curvature to H."""
     out, ray = work.spare + row * n, work.ds + at + 1
-    y = max(work.trial_z[at], 0.0) / max(work.ds[at], 1e-300)
+    y = max(work.trial_z[at], 0.0) / max(work.ds[at], LEAST_DIVISOR)
     fill(out, 0.0, n)
     for i in range(1, size):
         axpy(ray[i - 1], work.g + (at + i) * n, out, n)
@@ -191,7 +196,7 @@ def _reduce(work, active, rank, free):
             work.reduced[j * free + k] = dot(work.along + j * n, work.rhs_x, n)
         largest = max(largest, work.reduced[k * free + k])
     for k in range(free):
-        work.reduced[k * free + k] += _RIDGE * (1.0 + largest)
+        work.reduced[k * free + k] += ACTIVE_ROWS_RIDGE * (1.0 + largest)
     return fa.cholesky_ltl(work.reduced, free)
 
 
@@ -217,7 +222,7 @@ def _spread(work, shape):
                 row += 1
         elif kind == BOUNDARY:
             tail = np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, size - 1))
-            if tail > _SHORT * work.ds[at]:
+            if tail > LEAST_RAY * work.ds[at]:
                 work.ds[at] = tail
                 copy_scaled(1.0 / tail, work.trial_s + at + 1, work.ds + at + 1, size - 1)
             work.trial_z[at] = work.centred[row]
@@ -243,14 +248,14 @@ def _error(work, shape):
         error = max(error, abs(work.slope[c]))
     error = max(error, abs(product)) / size
     for i in range(linear):
-        if not (work.trial_s[i] >= -_ZERO and work.trial_z[i] >= -_ZERO * size):
+        if not (work.trial_s[i] >= -SIGN_SLACK and work.trial_z[i] >= -SIGN_SLACK * size):
             return np.inf
     at = linear
     for k in range(count):
         rest = sizes[k] - 1
         inside = work.trial_s[at] - np.sqrt(dot(work.trial_s + at + 1, work.trial_s + at + 1, rest))
         total = work.trial_z[at] - np.sqrt(dot(work.trial_z + at + 1, work.trial_z + at + 1, rest))
-        if not (inside >= -_ZERO and total >= -_ZERO * size):
+        if not (inside >= -SIGN_SLACK and total >= -SIGN_SLACK * size):
             return np.inf
         at += sizes[k]
     return error if np.isfinite(error) else np.inf

@@ -20,19 +20,17 @@ from sarrus.kernels.algebra.vectors import (
 )
 from sarrus.kernels.cones.cones import Shape
 from sarrus.kernels.cones.interior_point import interior_point
+from sarrus.kernels.cones.tolerances import (
+    ASYMMETRY,
+    CANCELLATION,
+    CANCELLATION_OF_FIXED_ROWS,
+    EQUALITIES_CUT,
+    EQUALITIES_MISSED,
+)
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.memory.cone_layout import ConeTable
 from sarrus.kernels.memory.record import Floats, laid
 from sarrus.kernels.platform.pointers import internal
-
-# Relative size below which a row of the equalities depends on the others, and of what it may miss then.
-_CUT, _MISSED = 1e-11, 1e-9
-# A sum below this multiple of its terms' sizes is rounding.
-_NOISE = 1e-14
-# The same for what is left of the limit of a row that the equalities determine, by way of the x that they do.
-_FIXED_NOISE = 1e-11
-# Relative difference of P from its transpose that rounding may have made.
-_ASYMMETRIC = 1e-10
 
 
 def cone_program(table: ConeTable, x: Floats, what: int) -> int:
@@ -76,7 +74,7 @@ def _fault(data, n, size):
             value, other = data[a * n + b], data[b * n + a]
             largest, apart = max(largest, abs(value)), max(apart, abs(value - other))
             data[a * n + b] = data[b * n + a] = 0.5 * (value + other)
-    return cl.ASYMMETRIC if apart > _ASYMMETRIC * largest else cl.SOLVED
+    return cl.ASYMMETRIC if apart > ASYMMETRY * largest else cl.SOLVED
 
 
 @internal
@@ -91,14 +89,14 @@ def _with_equalities(table, n, e, m, what):
     A = fa.Matrix(own.rows, e, n, order, own.diagonal, own.beta, own.beta2, own.norms)
     parts = _parts(data, n, e, m)
     asked = _equilibrate(parts, own, n, e, m)
-    rank, left = fa.solve(A, n, _CUT, 1.0, own.rhs, own.y, own.particular)
+    rank, left = fa.solve(A, n, EQUALITIES_CUT, 1.0, own.rhs, own.y, own.particular)
     answer[n + 2 * m + e + cl.RANK] = rank
     answer[n + 2 * m + e + cl.COUNT] = 0.0
     if rank < 0:
         return cl.NOT_FINITE
     for a in range(n):
         own.particular[a] *= units[a]
-    if left > _MISSED * asked:
+    if left > EQUALITIES_MISSED * asked:
         _contradict(table, own, n, e, m)
         return cl.CONTRADICTING
     free = n - rank
@@ -112,22 +110,22 @@ def _with_equalities(table, n, e, m, what):
     for k in range(free):
         column = own.basis + k * n
         for a in range(n):
-            change[a] = clear_dot(0.0, data + a * n, column, n, _NOISE)
+            change[a] = clear_dot(0.0, data + a * n, column, n, CANCELLATION)
         for j in range(k + 1):
-            value = clear_dot(0.0, own.basis + j * n, change, n, _NOISE)
+            value = clear_dot(0.0, own.basis + j * n, change, n, CANCELLATION)
             work.quadratic[j * free + k] = value
             work.quadratic[k * free + j] = value
         for i in range(m):
-            work.rows[i * free + k] = clear_dot(0.0, parts.cone_rows + i * n, column, n, _NOISE)
+            work.rows[i * free + k] = clear_dot(0.0, parts.cone_rows + i * n, column, n, CANCELLATION)
     for a in range(n):
-        change[a] = clear_dot(parts.linear[a], data + a * n, own.particular, n, _NOISE)
+        change[a] = clear_dot(parts.linear[a], data + a * n, own.particular, n, CANCELLATION)
     for k in range(free):
-        work.linear[k] = clear_dot(0.0, own.basis + k * n, change, n, _NOISE)
+        work.linear[k] = clear_dot(0.0, own.basis + k * n, change, n, CANCELLATION)
     for i in range(m):
         fixed = True
         for k in range(free):
             fixed = fixed and work.rows[i * free + k] == 0.0
-        noise = _FIXED_NOISE if fixed else _NOISE
+        noise = CANCELLATION_OF_FIXED_ROWS if fixed else CANCELLATION
         missed = clear_dot(-parts.cone_limits[i], parts.cone_rows + i * n, own.particular, n, noise)
         work.limits[i] = -missed
     if what == cl.WARM:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.factor import cholesky_ltl, solve_l, solve_l_transposed
 from sarrus.kernels.algebra.vectors import dot, fill, multiply
+from sarrus.kernels.cones.tolerances import (
+    BOUNDED_COST,
+    COST_RIDGE,
+    LIMITS_BEYOND_OPTIMUM,
+    NEGLIGIBLE_LIMITS,
+    NEGLIGIBLE_ROW,
+)
 from sarrus.kernels.platform.pointers import internal
-
-# Rows smaller than this multiple of the largest are rounding. How much farther limits may be than x must go.
-_NO_ROW, _ROOM = 1e-12, 10.0
-# Limits that are nearer than this part of the way that the cost would go are next to nothing.
-_TOUCHING = 1e-8
-# A cost goes no farther than this many times what its steepest slope and its largest curvature tell; others have no
-# least.
-_BOUNDED = 1e9
-# What is added to the diagonal of P, relative to its largest entry, to see how far x goes.
-_RIDGE = 1e-15
 
 
 @internal
@@ -112,7 +110,7 @@ def _row_weights(work, shape):
         for i in range(at, at + size):
             for c in range(n):
                 most = max(most, abs(work.rows[i * n + c] * work.columns[c]))
-        if 0.0 < most < _NO_ROW * steepest:
+        if 0.0 < most < NEGLIGIBLE_ROW * steepest:
             most = steepest
         for i in range(at, at + size):
             work.weights[i] = 1.0 / most if most > 0.0 else 0.0
@@ -137,9 +135,11 @@ def _unit_of_x(work, shape, far):
         farthest = max(farthest, weight * max(abs(head[0]), tail))
         least = max(least, weight * (tail - head[0]))
         at += rows
-    if _ROOM * least < farthest:
+    if LIMITS_BEYOND_OPTIMUM * least < farthest:
         least = max(least, _pull(work, n))
-    unit = _pull(work, n) if far else (min(farthest, _ROOM * least) if least > 0.0 else farthest)
+    unit = (
+        _pull(work, n) if far else (min(farthest, LIMITS_BEYOND_OPTIMUM * least) if least > 0.0 else farthest)
+    )
     if unit == 0.0:
         unit = 1.0
     at = 0
@@ -165,9 +165,9 @@ def are_touching(work, shape):
         curved = max(curved, work.columns[a] ** 2 * work.quadratic[a * n + a])
     for i in range(shape.m):
         widest = max(widest, work.weights[i] * abs(work.limits[i]))
-    if not widest * curved < _TOUCHING * steep:
+    if not widest * curved < NEGLIGIBLE_LIMITS * steep:
         return False
-    return _pull(work, n) * curved < _BOUNDED * steep
+    return _pull(work, n) * curved < BOUNDED_COST * steep
 
 
 @internal
@@ -180,7 +180,7 @@ def _pull(work, n):
             work.root[a * n + b] = work.columns[a] * work.quadratic[a * n + b] * work.columns[b]
         largest = max(largest, work.root[a * n + a])
     for a in range(n):
-        work.root[a * n + a] += _RIDGE * max(largest, 1e-300)
+        work.root[a * n + a] += COST_RIDGE * max(largest, LEAST_DIVISOR)
     if not cholesky_ltl(work.root, n):
         return np.inf
     solve_l_transposed(work.root, n, work.rhs_x)

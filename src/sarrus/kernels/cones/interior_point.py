@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.factor import solve_l, solve_l_transposed
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill, multiply
 from sarrus.kernels.cones import cones as co
 from sarrus.kernels.cones.active_rows import INACTIVE, classify, optimize_active
 from sarrus.kernels.cones.cone_units import are_touching, equilibrate, unscale
 from sarrus.kernels.cones.normal_equations import (
-    PROOF,
     add_transposed,
     factor_normal,
     factor_stack,
@@ -30,24 +30,24 @@ from sarrus.kernels.cones.normal_equations import (
     square_root,
     times,
 )
+from sarrus.kernels.cones.tolerances import (
+    CANCELLATION_OF_PROOFS,
+    CENTRING,
+    GUESS_ACTIVE_AT,
+    INFEASIBILITY_PROOF,
+    LATE_HOMOGENEITY,
+    LATE_PROOF,
+    LEAST_COST_UNIT,
+    NO_LIMITS_BEYOND,
+    NORMAL_MATRIX_AT,
+    SHORTEST_INTERIOR_STEP,
+    SLOW_PROGRESS,
+    START_INSIDE,
+    STEP_TO_BOUNDARY,
+)
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.platform.pointers import internal
 
-# Fraction of the way to the boundary that a step may go.
-_BACK = 0.99
-# Part of the mean complementarity that a step leaves which gets on; what is aimed at where one left more.
-_PROGRESS, _CENTRE = 0.9, 0.3
-# A direction of infeasibility is a proof when it is one to `PROOF`, or to this where τ is below so much κ: there
-# rounding allows no more.
-_LAST_PROOF, _SURE = 1e-7, 1e-18
-# A sum below this multiple of its terms' sizes proves nothing.
-_ROUNDING = 1e-13
-# Mean complementarity above which the normal matrix is factored, below which its square root.
-_FAR = 1e-5
-# Relative errors below which the active rows are guessed.
-_NEAR = 1e-3
-# Where limits all but go through zero: the size of x in their units beyond which these are none.
-_BEYOND = 1e4
 # Corrections of a direction for rounding.
 _REFINEMENTS = 2
 # Iterations without progress after which rounding is the reason, near a solution and elsewhere.
@@ -93,7 +93,7 @@ def _is_far(work, shape, answer):
     most = 0.0
     for c in range(shape.n):
         most = max(most, abs(work.best[c]))
-    return answer != cl.SOLVED or most > _BEYOND
+    return answer != cl.SOLVED or most > NO_LIMITS_BEYOND
 
 
 @internal
@@ -122,7 +122,13 @@ def _solve_in_units(work, shape, limits, warm, far):
     best, waiting, answer, iterations, before = np.inf, 0, cl.STALLED, 0, np.inf
     while True:
         tau_residual, mu, error, verdict = _residuals(
-            work, n, m, tau, kappa, degree, PROOF if tau > _SURE * kappa else _LAST_PROOF
+            work,
+            n,
+            m,
+            tau,
+            kappa,
+            degree,
+            INFEASIBILITY_PROOF if tau > LATE_HOMOGENEITY * kappa else LATE_PROOF,
         )
         if not np.isfinite(error):
             break
@@ -136,7 +142,7 @@ def _solve_in_units(work, shape, limits, warm, far):
             answer = verdict
             _keep(work, n, m, 1.0, work.xx, work.ss, work.zz)
             break
-        if best <= _NEAR and kappa < tau and _finish(work, shape, tau, False):
+        if best <= GUESS_ACTIVE_AT and kappa < tau and _finish(work, shape, tau, False):
             answer = cl.SOLVED
             break
         patience = _PATIENCE if best <= limits.accepted else _LONG_PATIENCE
@@ -145,14 +151,14 @@ def _solve_in_units(work, shape, limits, warm, far):
         if not co.scale(work, shape):
             break
         co.scale_rows(work, shape)
-        if mu < _FAR * tau * tau or not factor_normal(work, n, m):
+        if mu < NORMAL_MATRIX_AT * tau * tau or not factor_normal(work, n, m):
             factor_stack(work, n, m)
         scaled = mu / (tau * tau + kappa * kappa)
         point = Point(tau, kappa, tau_residual, mu)
-        tau, kappa, step = _advance(work, shape, point, scaled > _PROGRESS * before)
+        tau, kappa, step = _advance(work, shape, point, scaled > SLOW_PROGRESS * before)
         before = scaled
         iterations += 1
-        if not step > 1e-10:
+        if not step > SHORTEST_INTERIOR_STEP:
             break
     if answer == cl.STALLED and best <= limits.accepted:
         answer = cl.SOLVED
@@ -218,7 +224,7 @@ def _cold_start(work, shape):
     copy_scaled(-1.0, work.zz, work.ss, m)
     for a in (work.ss, work.zz):
         inside = co.depth(a, shape)
-        if inside < 1e-8:
+        if inside < START_INSIDE:
             co.shift(a, shape, 1.0 - inside)
 
 
@@ -239,7 +245,7 @@ def _residuals(work, n, m, tau, kappa, degree, proof):
     fill(work.dual, 0.0, n)
     add_transposed(work.g, m, n, work.zz, work.dual)
     times(work.g, m, n, work.xx, work.primal)
-    flat = pushed = 1e-300
+    flat = pushed = LEAST_DIVISOR
     still = opened = 0.0
     for c in range(n):
         still = max(still, abs(work.dual[c]))
@@ -256,7 +262,7 @@ def _residuals(work, n, m, tau, kappa, degree, proof):
         size += abs(work.h[i] * work.zz[i])
     tau_residual = kappa + along + across + curve / tau
     mu = (dot(work.ss, work.zz, m) + tau * kappa) / degree
-    if across < -_ROUNDING * size and still <= -proof * across:
+    if across < -CANCELLATION_OF_PROOFS * size and still <= -proof * across:
         return tau_residual, mu, 0.0, cl.INFEASIBLE
     if along < 0.0 and flat <= -proof * along and opened <= -proof * along:
         return tau_residual, mu, 0.0, cl.UNBOUNDED
@@ -268,7 +274,7 @@ def _residuals(work, n, m, tau, kappa, degree, proof):
     primal, dual = 0.5 * curve / tau**2 + along / tau, -0.5 * curve / tau**2 - across / tau
     wrong /= tau + max(flat, still)
     missed /= tau + pushed
-    gap = abs(primal - dual) / (min(1.0, abs(primal)) + 1e-3)
+    gap = abs(primal - dual) / (min(1.0, abs(primal)) + LEAST_COST_UNIT)
     return tau_residual, mu, max(wrong, max(missed, gap)), cl.STALLED
 
 
@@ -294,7 +300,7 @@ def _advance(work, shape, point, stuck):
     kappa_step = -kappa - kappa / tau * tau_step
     step = _length(work, shape, tau, kappa, tau_step, kappa_step, 1.0)
     # where it did not get on, second-order terms mislead: towards the central path without them
-    sigma = max((1.0 - step) ** 3, _CENTRE if stuck else 0.0)
+    sigma = max((1.0 - step) ** 3, CENTRING if stuck else 0.0)
     weight = 0.0 if stuck else step
     multiply(ds, weight, m)
     tau_step, kappa_step, step = _correct(work, shape, point, slope, sigma, weight * kappa_step * tau_step)
@@ -318,7 +324,7 @@ def _correct(work, shape, point, slope, sigma, second):
         change = work.h[i] * tau_step - (1.0 - sigma) * work.primal[i]
         work.change[i] = change - dot(work.g + i * n, work.x1, n)
     co.over_scaling(work, shape, work.change, work.ds)
-    return tau_step, kappa_step, _length(work, shape, tau, kappa, tau_step, kappa_step, _BACK)
+    return tau_step, kappa_step, _length(work, shape, tau, kappa, tau_step, kappa_step, STEP_TO_BOUNDARY)
 
 
 @internal

@@ -26,27 +26,25 @@ from sarrus.kernels.algebra.vectors import (
     set_unit,
     times,
 )
+from sarrus.kernels.cones.tolerances import (
+    COST_RIDGE,
+    DEPENDENT_COLUMNS,
+    INFEASIBILITY_PROOF,
+    LEAST_CURVATURE_UNIT,
+    NEGATIVE_CURVATURE,
+)
 from sarrus.kernels.platform.pointers import internal
-
-# A direction of infeasibility is a proof when it is one to this.
-PROOF = 1e-9
-# What is added to the diagonal of P, relative to its largest entry, for its square root; refinement takes it out again.
-_RIDGE = 1e-15
-# Relative size of a negative eigenvalue of P that rounding of its entries may have made.
-_DENT = 1e-10
-# Relative size below which columns of G and P together depend on each other.
-_DEPENDENT = 1e-11
 
 
 @internal
 def square_root(work, n):
     """Write L with P = LᵀL to work.root, up to a ridge by which it exists where P is only semidefinite; False where P
     is not even that, but for rounding."""
-    largest = 1e-6
+    largest = LEAST_CURVATURE_UNIT
     for a in range(n):
         largest = max(largest, work.p[a * n + a])
-    ridge = n * _RIDGE
-    while ridge < _DENT:
+    ridge = n * COST_RIDGE
+    while ridge < NEGATIVE_CURVATURE:
         copy(work.p, work.root, n * n)
         for a in range(n):
             work.root[a * n + a] += ridge * largest
@@ -64,7 +62,7 @@ def find_unseen(work, n, m, perm):
     stack = Matrix(work.turned, m + n, n, perm, work.x2, work.x1, work.x1, work.trial)
     copy(work.g, work.turned, m * n)
     copy(work.p, work.normal, n * n)
-    rank = factor(stack, n, _DEPENDENT, 0.0)
+    rank = factor(stack, n, DEPENDENT_COLUMNS, 0.0)
     if rank < 0 or rank == n:
         return False
     largest = steepest = 0.0
@@ -84,7 +82,7 @@ def find_unseen(work, n, m, perm):
         for a in range(n):
             axpy(work.inner[a], work.inner, work.p + a * n, n)
     square_root(work, n)
-    return steepest > PROOF * largest
+    return steepest > INFEASIBILITY_PROOF * largest
 
 
 @internal

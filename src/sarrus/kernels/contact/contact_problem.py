@@ -14,32 +14,37 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import add, axpy, copy, dot, fill, is_finite, swap
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.inconsistent_drift import make_agree
-from sarrus.kernels.contact.sparse_newton import STRETCH, solve_by_parts
+from sarrus.kernels.contact.sparse_newton import solve_by_parts
+from sarrus.kernels.contact.tolerances import (
+    DEPENDENT_CONTACT_PIVOT,
+    LEAST_RIDGE,
+    MOST_RIDGE,
+    MOST_SHARING_RIDGE,
+    NEWTON_CROSSINGS,
+    NEWTON_DECREASE,
+    NEWTON_HALVINGS,
+    NEWTON_STEPS,
+    RESIDUAL_AIM,
+    RESIDUAL_AT_ROUNDING,
+    RESIDUAL_OF_MANY,
+    RESIDUAL_OF_SHARED_FORCES,
+    RIDGE_END,
+    RIDGE_GROWTH,
+    RIDGE_OF_SHARED,
+    RIDGE_START,
+    SECOND_RIDGE,
+    SHARING_RIDGE,
+    SMALL_RESIDUAL_FACTOR,
+    SPARSE_STRETCH,
+    UNBOUNDED_FORCE,
+    VANISHING_VELOCITY,
+)
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory.contact_problem_layout import ContactProblem
 from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL, ROUGH_RESIDUAL
 from sarrus.kernels.platform.pointers import exists, internal
 
-# Relative residual that is aimed at, that any forces that are shared may have, where rounding ends the iterations, and
-# that an answer may have at the most.
-TARGET, SMALL, ACCEPTED, AT_ALL = 1e-15, 1e-13, 2e-11, cp.USUAL
-# The latter of many contacts between geometries, and of those that nothing solves better: runs say so.
-AT_ALL_OF_MANY = 1e-4
-# Newton steps after each beginning; halvings of one; the decrease that is asked of it; whole steps without one.
-STEPS, HALVINGS, DECREASE, CROSSINGS = 60, 8, 1e-4, 6
-# What is added to the diagonal of W in derivatives: the residual, and less of it where that is small, so that far from
-# the answer steps are short ones that redundant rows share alike; between these limits.
-LEAST_RIDGE, MOST_RIDGE = 1e-16, 10.0
-NEAR = 1e3
-# Where a step does not help, the least ridge grows by this factor from the rounding of W on, up to some part of W.
-LIFT, ROUNDING, LIFTED = 100.0, 1e-15, 1e-9
-# Scaled forces from here on may be those of contacts that no motion keeps from closing further.
-HUGE = 1e6
-# Pivots below this part of the largest one are of rows that depend on others; these share their forces as if W had so
-# much more on its diagonal; then they keep what they share. From more on where nothing else leads to an answer.
-FLAT, GIVING, MOST_GIVING, SHARED_RIDGE = 1e-9, 1e-7, 1e-3, 1e-9
-# Velocities from here down are none: what dry friction stops goes on by less and less, down to the least numbers.
-VANISHING = 1e-100
 # Sweeps before a second beginning; twice as many before each that follows.
 SWEEPS = 20
 
@@ -61,11 +66,13 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     rough = what >= cp.ROUGH
     if rough:
         what -= cp.ROUGH
-    enough, target = (cp.ROUGHLY, cp.ROUGHLY) if rough else (ACCEPTED, TARGET)
-    size = _scale(table, work, m, blocks, STRETCH if sparse else 1.0)
+    enough, target = (ROUGH_RESIDUAL, ROUGH_RESIDUAL) if rough else (RESIDUAL_AT_ROUNDING, RESIDUAL_AIM)
+    size = _scale(table, work, m, blocks, SPARSE_STRETCH if sparse else 1.0)
     if sparse:
-        good = enough if rough else AT_ALL
-        left = solve_by_parts(table, work, m, blocks, what, enough, good, max(target, SMALL))
+        good = enough if rough else CONTACT_RESIDUAL
+        left = solve_by_parts(
+            table, work, m, blocks, what, enough, good, max(target, RESIDUAL_OF_SHARED_FORCES)
+        )
     else:
         left = _solve_whole(table, work, m, blocks, what, enough, target)
     facts.residual = left
@@ -74,8 +81,8 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
         largest = max(largest, abs(work.best[i]))
         table.forces[i] = work.best[i] * work.factors[i] * size
     lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)
-    at_all = AT_ALL_OF_MANY if lenient else AT_ALL
-    return cp.SOLVED if left <= at_all and largest < HUGE else cp.UNSOLVED
+    at_all = RESIDUAL_OF_MANY if lenient else CONTACT_RESIDUAL
+    return cp.SOLVED if left <= at_all and largest < UNBOUNDED_FORCE else cp.UNSOLVED
 
 
 @internal
@@ -83,12 +90,12 @@ def _solve_whole(table, work, m, blocks, what, enough, target):
     """Find forces with W as it is; write the best to work.best, and return their residual."""
     most = MOST_RIDGE
     for _ in range(-what):
-        most = 0.1 * min(most, 1e-8)
+        most = 0.1 * min(most, SECOND_RIDGE)
     left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target), SWEEPS
     if enough < left < np.inf and make_agree(table, work, m):
         copy(work.best, work.forces, m)
         left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
-    giving = MOST_GIVING
+    giving = MOST_SHARING_RIDGE
     for _ in range(what):
         if left <= enough or not left < np.inf:
             break
@@ -96,11 +103,11 @@ def _solve_whole(table, work, m, blocks, what, enough, target):
         work.facts.sweeps += sweeps
         sweeps *= 2
         left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most, target))
-        if left > ACCEPTED:
+        if left > RESIDUAL_AT_ROUNDING:
             left = _share(table, work, m, blocks, left, giving)
             giving *= 0.1
-    if left <= ACCEPTED and work.facts.redundant != 0.0:
-        left = _share(table, work, m, blocks, left, GIVING)
+    if left <= RESIDUAL_AT_ROUNDING and work.facts.redundant != 0.0:
+        left = _share(table, work, m, blocks, left, SHARING_RIDGE)
     return left
 
 
@@ -114,16 +121,18 @@ def _share(table, work, m, blocks, left, giving):
     copy(work.best, work.forces, m)
     for i in range(m):
         work.operator[i * (m + 1)] += giving
-    shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE, TARGET)
+    shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE, RESIDUAL_AIM)
     for i in range(m):
         work.operator[i * (m + 1)] -= giving
     if shared < np.inf:
         copy(work.best, work.forces, m)
-        shared = _newton(table, work, m, blocks, np.inf, SHARED_RIDGE, SHARED_RIDGE, TARGET)
-        if TARGET < shared < np.inf:
+        shared = _newton(table, work, m, blocks, np.inf, RIDGE_OF_SHARED, RIDGE_OF_SHARED, RESIDUAL_AIM)
+        if RESIDUAL_AIM < shared < np.inf:
             copy(work.best, work.forces, m)
-            shared = min(shared, _newton(table, work, m, blocks, shared, LEAST_RIDGE, MOST_RIDGE, TARGET))
-        if shared <= max(left, SMALL):
+            shared = min(
+                shared, _newton(table, work, m, blocks, shared, LEAST_RIDGE, MOST_RIDGE, RESIDUAL_AIM)
+            )
+        if shared <= max(left, RESIDUAL_OF_SHARED_FORCES):
             return shared
     copy(work.kept, work.best, m)
     return left
@@ -160,7 +169,7 @@ def _scale(table, work, m, blocks, stretch):
 def _rounded(size):
     """Return a power of two near a size, one for next to zero: to divide by it costs no digit."""
     power = 1.0
-    if not VANISHING < size < np.inf:
+    if not VANISHING_VELOCITY < size < np.inf:
         return power
     while power > size:
         power *= 0.5
@@ -181,7 +190,7 @@ def _evaluate(table, work, m, blocks, r, u, F):
 def _newton(table, work, m, blocks, least, lowest, most, target):
     """Go from work.forces; write what is better than the ``least`` residual to work.best, and return the residual."""
     r, u, F = work.forces, work.speeds, work.gap
-    square, found, crossings = _evaluate(table, work, m, blocks, r, u, F), np.inf, CROSSINGS
+    square, found, crossings = _evaluate(table, work, m, blocks, r, u, F), np.inf, NEWTON_CROSSINGS
     ahead = square
     step, floor = 0, lowest
     while True:
@@ -193,25 +202,25 @@ def _newton(table, work, m, blocks, least, lowest, most, target):
             if left < least:
                 least = left
                 copy(r, work.best, m)
-        if found <= target or step == STEPS:
+        if found <= target or step == NEWTON_STEPS:
             return found
-        ridge = max(floor, min(most, left * min(1.0, NEAR * left)))
+        ridge = max(floor, min(most, left * min(1.0, SMALL_RESIDUAL_FACTOR * left)))
         leads = _direction(table, work, m, blocks, ridge)
         part, good = 1.0, False
-        for _ in range(HALVINGS if leads else 0):
+        for _ in range(NEWTON_HALVINGS if leads else 0):
             copy(r, work.ahead, m)
             axpy(part, work.way, work.ahead, m)
             ahead = _evaluate(table, work, m, blocks, work.ahead, work.ahead_speeds, work.ahead_gap)
-            if ahead < (1.0 - DECREASE * part) * square:
+            if ahead < (1.0 - NEWTON_DECREASE * part) * square:
                 good = True
                 break
             part *= 0.5
         if not good:
             step += 1
-            if floor < LIFTED:
-                floor = LIFT * max(floor, ROUNDING)
+            if floor < RIDGE_END:
+                floor = RIDGE_GROWTH * max(floor, RIDGE_START)
                 continue
-            if not leads or crossings == 0 or found <= ACCEPTED:
+            if not leads or crossings == 0 or found <= RESIDUAL_AT_ROUNDING:
                 return found
             crossings -= 1
             copy(r, work.ahead, m)
@@ -286,7 +295,7 @@ def _eliminate(work, m, count):
         if not size > 0.0:
             return False
         largest = max(largest, size)
-        if size < FLAT * largest:
+        if size < DEPENDENT_CONTACT_PIVOT * largest:
             work.facts.redundant = 1.0
         if pivot != k:
             swap(matrix + k * m, matrix + pivot * m, count)

@@ -12,17 +12,12 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot, fill
 from sarrus.kernels.contact.rows import comes_back, load_gaps, scale_of, scale_of_row
-from sarrus.kernels.contact.tolerances import SLACK
+from sarrus.kernels.contact.tolerances import DIP, EVENT_SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
 
-# Forces and speeds so far below zero count as zero, the units of margins: parts of the size of forces, of the speed
-# that is none. That of gaps is `SLACK` of the one that has arrived.
-SLACK_OF_FORCES, SLACK_OF_SPEEDS = 1e-11, 1e-2
-# Gaps whose least value within a step is below this part of what they change are looked at there.
-DIP = 0.1
 # Parts of a step at whose ends cubics are looked at.
 PARTS = 8
 
@@ -37,7 +32,7 @@ def write_margins(table, x, out):
     fill(out, 1.0, tl.margin_count(touching))
     load_gaps(touching, x, work.gap)
     for k in range(unilateral):
-        out[k] = work.gap[k] / (SLACK * (settings.closed * scale_of(touching, k))) + 1.0
+        out[k] = work.gap[k] / (EVENT_SLACK * (settings.closed * scale_of(touching, k))) + 1.0
     for s in range(touching.stops):
         k = touching.contacts + s
         if modes[k] == tl.OPEN and comes_back(touching, s):  # where it turns it is held
@@ -82,7 +77,7 @@ def find_dips(table, x, new, h, slope, before, after, out):
     """
     touching, nv = table.touching, table.nv
     work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
-    unit, known = SLACK * touching.settings.closed, True
+    unit, known = EVENT_SLACK * touching.settings.closed, True
     fill(out, 0.0, tl.margin_count(touching))
     if touching.contacts > 0:
         call_native(touching.motion, x, work.native)

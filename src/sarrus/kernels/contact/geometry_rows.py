@@ -12,16 +12,12 @@ import numpy as np
 from sarrus.kernels.algebra.retraction import move
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
 from sarrus.kernels.contact.narrow_phase import FULL, collide, nearest, place
+from sarrus.kernels.contact.tolerances import JUMP_OF_GAP, SAME_NORMAL, SUDDEN_ACCELERATION
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal, kept_at, seen_at
-
-# Acceleration that bodies may have besides [m/s²], where it is asked what they may reach within a step.
-SUDDEN = 50.0
-# Normals farther apart than by this cosine are of different contacts.
-SAME_WAY = 0.5
 
 
 @internal
@@ -121,7 +117,7 @@ def _reach(table, colliding, room, v, h):
             else:
                 angular += speed * speed
         fastest = max(fastest, np.sqrt(linear) + colliding.extents[b] * np.sqrt(angular))
-    return 2.0 * h * (fastest + h * SUDDEN) + 10.0 * table.touching.settings.closed
+    return 2.0 * h * (fastest + h * SUDDEN_ACCELERATION) + 10.0 * table.touching.settings.closed
 
 
 @internal
@@ -247,7 +243,7 @@ def _turn_rows(table, room, count, later):
         size, start = 2 * width * colliding.widest, 2 * row * colliding.widest
         end = seen_at(room.later + cl.N_SEEN * max(at, 0))
         aligned = seen.nx * end.nx + seen.ny * end.ny + seen.nz * end.nz
-        if at < 0 or aligned < SAME_WAY:
+        if at < 0 or aligned < SAME_NORMAL:
             fill(room.turned + start, 0.0, size)
             fill(room.own_turned + row, 0.0, width)
             continue
@@ -276,7 +272,7 @@ def _recall(table, h, begun, work, room, count):
         kept = kept_at(begun.kept + cl.N_KEPT * at)
         doubt = abs(kept.gap - begin)
         alone = _is_alone(begun.kept, cl.N_KEPT, many, at, room.found, count, k)
-        if doubt > 0.5 * h * abs(rate) + 1e3 * closed and not alone:
+        if doubt > 0.5 * h * abs(rate) + JUMP_OF_GAP * closed and not alone:
             continue
         work.gap[base + k] = kept.gap
         if kept.lasts != 0.0:
@@ -372,9 +368,9 @@ def find_gaps(table, x, h, out):
         if at < 0:
             continue
         end = seen_at(room.later + cl.N_SEEN * at)
-        if seen.nx * end.nx + seen.ny * end.ny + seen.nz * end.nz < SAME_WAY:
+        if seen.nx * end.nx + seen.ny * end.ny + seen.nz * end.nz < SAME_NORMAL:
             continue
-        doubt = abs(end.gap - out[k]) - 0.5 * abs(change) - 1e3 * touching.settings.closed
+        doubt = abs(end.gap - out[k]) - 0.5 * abs(change) - JUMP_OF_GAP * touching.settings.closed
         if doubt <= 0.0 or _is_alone(room.later, cl.N_SEEN, max(later, 0), at, room.found, touching.found, k):
             out[k] = end.gap
 

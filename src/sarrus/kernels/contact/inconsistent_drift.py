@@ -16,13 +16,9 @@ from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.block_elimination import clear, eliminate
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite, multiply
 from sarrus.kernels.contact.sparse_problem import couple_block, pull_all, push_all
+from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, DRIFT_ROUNDS, NO_DRIFT
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.pointers import exists, internal
-
-# Part of the diagonal of W that is added, and how often.
-RIDGE, ROUNDS = 1e-6, 4
-# Nothing is taken off that is below this part of b.
-NOTHING = 1e-14
 
 
 @internal
@@ -33,14 +29,14 @@ def make_agree(table, work, m):
     matrix, left = work.matrix, work.way
     copy(work.operator, matrix, m * m)
     for i in range(m):
-        matrix[i * (m + 1)] += RIDGE
+        matrix[i * (m + 1)] += DRIFT_RIDGE
     if not fa.cholesky_ltl(matrix, m):
         return False
     copy(work.turn, left, m)
-    for _ in range(ROUNDS):
+    for _ in range(DRIFT_ROUNDS):
         fa.solve_l_transposed(matrix, m, left)
         fa.solve_l(matrix, m, left)
-        multiply(left, RIDGE, m)
+        multiply(left, DRIFT_RIDGE, m)
     return _take_off(work, left, m)
 
 
@@ -52,9 +48,9 @@ def make_parts_agree(table, work, m, blocks):
     parts, left = table.parts, work.way
     room = cp.parts_work(parts)
     copy(work.turn, left, m)
-    for _ in range(ROUNDS):
+    for _ in range(DRIFT_ROUNDS):
         for i in range(m):
-            work.ahead[i] = left[i] / RIDGE
+            work.ahead[i] = left[i] / DRIFT_RIDGE
         push_all(table, work.ahead, blocks)
         clear(parts, room)
         at = 0
@@ -62,7 +58,7 @@ def make_parts_agree(table, work, m, blocks):
             n, D = table.sizes[k], room.slopes + at * cp.WIDEST
             fill(D, 0.0, n * n)
             for i in range(n):
-                D[i * (n + 1)] = 1.0 / RIDGE
+                D[i * (n + 1)] = 1.0 / DRIFT_RIDGE
             couple_block(parts, room, k, at, n, D)
             at += n
         if not eliminate(parts, room, room.speed):
@@ -76,7 +72,7 @@ def make_parts_agree(table, work, m, blocks):
 @internal
 def _take_off(work, left, m):
     """Take what is left of the turn off b."""
-    if not (is_finite(left, m) and dot(left, left, m) > NOTHING * NOTHING):
+    if not (is_finite(left, m) and dot(left, left, m) > NO_DRIFT * NO_DRIFT):
         return False
     axpy(-1.0, left, work.velocities, m)
     return True

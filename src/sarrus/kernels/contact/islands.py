@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
 from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, reply_to, work_of
 from sarrus.kernels.contact.rows import turns_round
+from sarrus.kernels.contact.tolerances import CLOSING_OF_GAPS, MOST_CLOSING_STEPS, UNCLOSABLE
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
-from sarrus.kernels.solve.acceleration import CLEAR_ENOUGH, are_regular
+from sarrus.kernels.solve.acceleration import are_regular
+from sarrus.kernels.solve.tolerances import CLEARANCE_OF_STAGE
 
 # How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
 BEGINNINGS = 5
@@ -19,9 +23,6 @@ BEGINNINGS = 5
 BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
 # Rows of an island up to which its problem is solved with W as it is.
 FEW = 36
-# To which part gaps are closed, steps of conjugate residuals for that, and the part of the mean response of gaps from
-# which on what is left cannot be closed.
-CLOSING, MOST_CLOSINGS, FLAT, TINY = 1e-5, 60, 1e-9, 1e-300
 
 
 @internal
@@ -78,7 +79,7 @@ def _reply_together(table, colliding, room, j, work):
     call_native(table.touching.slope, work.states, work.slopes)
     gauge = work.slopes + LANES * (nq + nv)
     for k in range(count):
-        clear = gauge[k] > CLEAR_ENOUGH and are_regular(
+        clear = gauge[k] > CLEARANCE_OF_STAGE and are_regular(
             table.settings, gauge[LANES + k], gauge[2 * LANES + k]
         )
         if not clear:
@@ -149,7 +150,7 @@ def solve_islands(table, x, h, m, again, work):
             asked = BEGINNINGS_OF_MANY if again else BEGINNINGS_OF_MANY + cp.ROUGH
         facts = cp.contact_workspace(problem.work, 0, 0, 0).facts
         solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
-        if again and problem.sparse != 0 and facts.residual > cp.USUAL:
+        if again and problem.sparse != 0 and facts.residual > CONTACT_RESIDUAL:
             asked = LAST_BEGINNINGS
             if count <= cp.MANY and _assemble(colliding, room, count, work):
                 problem.sparse, asked = 0, BEGINNINGS
@@ -320,8 +321,8 @@ def close_gaps(table, count, work):
     _close(table, count, left, ahead, work)
     copy(ahead, product, count)
     square, curve = dot(left, left, count), dot(left, ahead, count)
-    least, flat = CLOSING * CLOSING * square, FLAT * curve / max(square, TINY)
-    for _ in range(MOST_CLOSINGS):
+    least, flat = CLOSING_OF_GAPS * CLOSING_OF_GAPS * square, UNCLOSABLE * curve / max(square, LEAST_DIVISOR)
+    for _ in range(MOST_CLOSING_STEPS):
         if not (square > least and curve > flat * square):
             break
         part = curve / dot(product, product, count)

@@ -10,14 +10,11 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot, is_finite
+from sarrus.kernels.contact.tolerances import LOOK_AGAIN, MICROMETRE, PUSHED_DEEPER, SAME_NORMAL_AGAIN
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.platform.native_call import call_narrow_phase, call_native
 from sarrus.kernels.platform.pointers import internal, met_at, seen_at
 
-# Gaps up to this part of the size of a pair are looked at again, with geometries so much deeper in each other.
-NEAR, DEEPER = 1e-5, 1e-8
-# Cosine of the angle by which a normal may turn by that, without another look.
-STRAIGHT = 1.0 - 1e-12
 # No room for what was found.
 FULL = -1
 
@@ -86,9 +83,9 @@ def _look(colliding, k, limit):
     if found == 0 or colliding.general[k] == 0:
         return found, 0.0
     size, met, moved = abs(colliding.reaches[k]), met_at(colliding.contacts), 0.0
-    deeper, place = DEEPER * size, colliding.positions + 3 * colliding.others[k]
+    deeper, place = PUSHED_DEEPER * size, colliding.positions + 3 * colliding.others[k]
     for _ in range(2):
-        if not -0.5 * deeper < met.distance + moved < NEAR * size or moved > STRAIGHT * deeper:
+        if not -0.5 * deeper < met.distance + moved < LOOK_AGAIN * size or moved > SAME_NORMAL_AGAIN * deeper:
             break
         nx, ny, nz, x, y, z = met.nx, met.ny, met.nz, place[0], place[1], place[2]
         place[0] -= deeper * nx
@@ -120,7 +117,7 @@ def find_contacts(table: cl.Colliding, x: cl.Floats, what: int) -> int:
     """Write the contacts at x that are nearer than ``what`` micrometres to what was ``found``; return their number."""
     work = cl.colliding_work(table, 0, 0)
     place(table, x, work.places)
-    return collide(table, 1e-6 * what, work.found)
+    return collide(table, MICROMETRE * what, work.found)
 
 
 @internal

@@ -7,21 +7,19 @@ import numpy as np
 from sarrus.kernels.algebra.retraction import longest_entry
 from sarrus.kernels.algebra.vectors import axpy, copy, fill, inner
 from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, find_gaps, load_rates, work_of
-from sarrus.kernels.contact.tolerances import LIFT, STILL
+from sarrus.kernels.contact.tolerances import (
+    HELD_BY_CONSTRAINTS,
+    HELD_ROUNDING,
+    LARGE_ACCELERATIONS,
+    LEAST_REACH,
+    LIFT,
+    SAME_TIME,
+    STILL,
+)
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal
-
-# Relative difference of times that are the same.
-SAME_TIME = 1e-6
-# Rows are held by the constraints whose response is this part of that without constraints, or this part of the
-# accelerations from which it is found.
-HELD, ROUNDING = 1e-10, 1e-13
-# Least size of a row of a contact, in characteristic lengths: of one across a plane mechanism all entries are rounding.
-LEAST_REACH = 1e-6
-# Multiple of the accelerations by usual forces on a row from which on those that are there need larger ones.
-FAR_ABOVE = 1e3
 
 
 @internal
@@ -183,15 +181,15 @@ def lift_of(table, work, row):
     settings = table.touching.settings
     length = settings.still / STILL
     more = length * hurry_of(table, work) / (LIFT * scale_of_row(table.touching, row))
-    return settings.force * more if more > FAR_ABOVE else settings.force
+    return settings.force * more if more > LARGE_ACCELERATIONS else settings.force
 
 
 @internal
 def is_held(table, work, row, response):
     """Tell whether the constraints hold a row, so that its response to a force on itself is rounding."""
     free, reach = free_response(table, work, row)
-    noise = ROUNDING * hurry_of(table, work) / lift_of(table, work, row)
-    return abs(response) <= HELD * free + noise * reach
+    noise = HELD_ROUNDING * hurry_of(table, work) / lift_of(table, work, row)
+    return abs(response) <= HELD_BY_CONSTRAINTS * free + noise * reach
 
 
 @internal

@@ -18,24 +18,22 @@ import numpy as np
 
 from sarrus.kernels.algebra.dense import eliminate
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, is_finite
+from sarrus.kernels.contact.tolerances import (
+    ACROSS_SLIP_RATE,
+    BEGINNING_SLIP,
+    DEPENDENT_SLIP_PIVOT,
+    SLOW_SLIP_CONVERGED,
+    SLOW_SLIP_RIDGE,
+    SLOW_SLIP_STEPS,
+)
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.platform.pointers import internal
-
-# Steps of Newton's method, the part of the accelerations by unit forces that is none, and that keeps rows regular.
-STEPS, EXACT, RIDGE = 12, 1e-13, 1e-11
-# Part of its diagonal entry that is left of W where a row depends on others.
-DEPENDENT = 1e-9
-# Rate at which velocities across such a direction vanish [1/s]: steps need not be short for that.
-FOLLOWS = 3e3
-# Part of `sarrus.kernels.contact.tolerances.SLOW` below which a contact rubs in the direction in which it began, where
-# its direction is not found.
-BEGINS = 0.1
 
 
 @internal
 def begin_speed(touching):
     """Return the slip below which a contact rubs in the direction in which it began, in that of lengths a second."""
-    return BEGINS * touching.settings.slow
+    return BEGINNING_SLIP * touching.settings.slow
 
 
 @internal
@@ -80,7 +78,7 @@ def steer(touching, m, count, work):
     for i in range(m):
         work.velocity[i] = touching.begun[int(work.which[i])]
     copy(way + 1, own, n)
-    axpy(FOLLOWS, slip + 1, work.given + m, n)
+    axpy(ACROSS_SLIP_RATE, slip + 1, work.given + m, n)
     if _are_independent(m, count, work) and _find_direction(m, count, normal, mu, work):
         if part > 0.0:
             speed = np.sqrt(dot(slip + 1, slip + 1, n))
@@ -111,7 +109,7 @@ def _are_independent(m, count, work):
             continue
         pivot = A[k * (count + 1)]
         own = work.operator[k * (count + 1)] if k < m else largest
-        if not pivot > DEPENDENT * own:
+        if not pivot > DEPENDENT_SLIP_PIVOT * own:
             return False
         for i in range(k + 1, count):
             axpy(-A[i * count + k] / pivot, A + (k * count + k), A + (i * count + k), count - k)
@@ -124,12 +122,12 @@ def _find_direction(m, count, normal, mu, work):
     scale, d = 0.0, work.velocity
     for i in range(count):
         scale = max(scale, work.operator[i * (count + 1)])
-    for _ in range(STEPS):
+    for _ in range(SLOW_SLIP_STEPS):
         size = _load_newton(m, count, normal, mu, scale, d, work)
         if not is_finite(work.left, count) or eliminate(work.matrix, work.left, count, 1) != 0:
             return False
         axpy(-1.0, work.left, d, count)
-        if size <= EXACT:
+        if size <= SLOW_SLIP_CONVERGED:
             return is_finite(d, count)
     return False
 
@@ -161,7 +159,7 @@ def _load_newton(m, count, normal, mu, scale, d, work):
             J[i * count + j] *= -mu * d[normal]
     size = 0.0
     for i in range(m):
-        J[i * (count + 1)] += RIDGE * scale
+        J[i * (count + 1)] += SLOW_SLIP_RIDGE * scale
         size = max(size, abs(left[i]))
     along, excess = dot(own, a, n), 0.5 * (dot(own, own, n) - 1.0)
     for c in range(count):
@@ -174,7 +172,7 @@ def _load_newton(m, count, normal, mu, scale, d, work):
         axpy(-own[i], along_rows, row, count)
         for j in range(n):
             row[m + j] += own[i] * (push * own[j] - work.turn[j])
-        row[m + i] += push * (excess - RIDGE) - along
+        row[m + i] += push * (excess - SLOW_SLIP_RIDGE) - along
         a[i] += own[i] * (push * excess - along)
         size = max(size, abs(a[i]))
     return size / push if push > 0.0 else np.inf

@@ -12,20 +12,21 @@ import numpy as np
 from sarrus.kernels.algebra.dense import eliminate
 from sarrus.kernels.algebra.vectors import axpy, dot, fill, is_finite
 from sarrus.kernels.contact.rows import along
-from sarrus.kernels.contact.slow_slip import FOLLOWS, RIDGE, begin_speed
+from sarrus.kernels.contact.slow_slip import begin_speed
+from sarrus.kernels.contact.tolerances import (
+    ACROSS_SLIP_RATE,
+    SAME_SLIP_DIRECTION,
+    SLIP_STEERED,
+    SLOW_SLIP_RIDGE,
+)
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.platform.pointers import internal
-
-# Contacts slower than this multiple of the speed that is slow have such a direction.
-STEERED = 2.0
-# A direction that differs by less from that of the slip is that one.
-SAME = 1e-12
 
 
 @internal
 def slow_contact(touching, work):
     """Return the contact whose direction is found with all that is held, the only one that is slow; −1: none is."""
-    found, count, slow = -1, 0, STEERED * touching.settings.slow
+    found, count, slow = -1, 0, SLIP_STEERED * touching.settings.slow
     for k in range(touching.contacts):
         if touching.modes[k] == tl.SLIDING and touching.friction[k] != 0.0 and touching.sizes[k] > 2:
             slip, n = work.native + (touching.first_rows[k] + 1), touching.sizes[k] - 1
@@ -68,7 +69,7 @@ def load_steering(table, m, k, a, own, work):
             for j in range(count):
                 W[i * count + j] = W[j * count + i] = 0.0
             W[i * (count + 1)] = 1.0
-        W[i * (count + 1)] += RIDGE * scale
+        W[i * (count + 1)] += SLOW_SLIP_RIDGE * scale
     _project(table, m, n, row, a, scale * abs(push), own, work)
     fill(own.steering, 0.0, count * count)
     for i in range(count):
@@ -93,7 +94,7 @@ def _is_steered(touching, row, n, work, d):
         size += (slip[j] + aside * way[j]) ** 2
     size = np.sqrt(size)
     for j in range(n):
-        differs = differs or abs((slip[j] + aside * way[j]) / size - d[j]) > SAME
+        differs = differs or abs((slip[j] + aside * way[j]) / size - d[j]) > SAME_SLIP_DIRECTION
     return differs
 
 
@@ -105,7 +106,7 @@ def _project(table, m, n, row, a, push, own, work):
     for j in range(n):
         at = row + 1 + j
         total[j] = along(table, work, at, a) + work.native[touching.contact_rows + at]
-        total[j] += FOLLOWS * work.native[at]
+        total[j] += ACROSS_SLIP_RATE * work.native[at]
         size += d[j] * total[j]
     for c in range(count):
         part = 0.0
@@ -130,7 +131,7 @@ def turn_steered(table, m, k, own, work):
     count, d, right, turn = m + n, own.direction, own.bias, own.left
     slip, rise, part, across = work.native + (row + 1), own.speeds + (row + 1), 0.0, 0.0
     for j in range(n):
-        right[m + j] += FOLLOWS * rise[j]
+        right[m + j] += ACROSS_SLIP_RATE * rise[j]
         across += d[j] * right[m + j]
     for j in range(n):
         right[m + j] -= d[j] * across

@@ -13,21 +13,23 @@ from sarrus.kernels.algebra.vectors import add, axpy, copy
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.inconsistent_drift import make_parts_agree
 from sarrus.kernels.contact.sparse_problem import lay_rows, sparse_direction, sparse_speeds, sparse_sweep
+from sarrus.kernels.contact.tolerances import (
+    NEWTON_CROSSINGS,
+    NEWTON_DECREASE,
+    SMALL_RESIDUAL_FACTOR,
+    SPARSE_LEAST_STEP,
+    SPARSE_NEAR,
+    SPARSE_RIDGE,
+    SPARSE_RIDGES,
+    SPARSE_STAGNATION,
+    SPARSE_STEPS,
+    SPARSE_STRETCH,
+    SPARSE_WHOLE_STEPS,
+)
 from sarrus.kernels.platform.pointers import internal
 
-# Rows are this much longer than those of small problems: F has fewer kinks in the way.
-STRETCH = 2.0
 # Sweeps to begin with, and before another beginning; twice as many before each that follows.
 FIRST_SWEEPS, SWEEPS = 3, 10
-# Ridge of searched steps, and those of whole ones in turn: the least leaves six digits of a step.
-RIDGE, RIDGES = 1e-6, (1e-6, 1e-8, 1e-10)
-# Searched steps; the least part of one; the decrease that is asked; whole steps, from what residual on.
-STEPS, LEAST_PART, DECREASE = 40, 0.1, 1e-4
-WHOLE, NEAR = 12, 1e-5
-# After sweeps: whole steps where searches end; ridges are the residual then, and less where that is small.
-CROSSINGS, CLOSE = 6, 1e3
-# Where the residual is small enough, and a step leaves more of it than this, rounding ends the steps.
-LEFT = 0.5
 
 
 @internal
@@ -48,8 +50,8 @@ def solve_by_parts(table, work, m, blocks, tries, enough, good, target):
         copy(work.best, work.forces, m)
         left = _descend(table, work, m, blocks, np.inf, 0, enough, target)
     for _ in range(tries):
-        if left < NEAR:
-            for ridge in RIDGES:
+        if left < SPARSE_NEAR:
+            for ridge in SPARSE_RIDGES:
                 if left > enough:
                     copy(work.best, work.forces, m)
                     left = min(left, _cross(table, work, m, blocks, left, ridge, enough, target))
@@ -60,7 +62,7 @@ def solve_by_parts(table, work, m, blocks, tries, enough, good, target):
         copy(work.forces, work.kept, m)
         work.facts.sweeps += sweeps
         sweeps *= 2
-        left = min(left, _descend(table, work, m, blocks, left, CROSSINGS, enough, target))
+        left = min(left, _descend(table, work, m, blocks, left, NEWTON_CROSSINGS, enough, target))
     return left
 
 
@@ -74,7 +76,7 @@ def _mismatch(table, work, m, blocks, r, u, F):
 @internal
 def _note(work, m, found, least):
     """Keep the present forces if they are the best; return their residual."""
-    left = fr.residual(work.gap, work.forces, m, STRETCH)
+    left = fr.residual(work.gap, work.forces, m, SPARSE_STRETCH)
     if left < min(found, least):
         copy(work.forces, work.best, m)
     return left
@@ -83,7 +85,7 @@ def _note(work, m, found, least):
 @internal
 def _ends(left, found, enough, target):
     """Tell whether there is no use in another step."""
-    return not left < np.inf or left <= target or (found <= enough and left > LEFT * found)
+    return not left < np.inf or left <= target or (found <= enough and left > SPARSE_STAGNATION * found)
 
 
 @internal
@@ -94,22 +96,22 @@ def _descend(table, work, m, blocks, least, crossings, enough, target):
     """
     square, found = _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap), np.inf
     softens = crossings > 0
-    for _ in range(STEPS):
+    for _ in range(SPARSE_STEPS):
         left = _note(work, m, found, least)
-        ridge = max(RIDGE, left * min(1.0, CLOSE * left)) if softens else RIDGE
+        ridge = max(SPARSE_RIDGE, left * min(1.0, SMALL_RESIDUAL_FACTOR * left)) if softens else SPARSE_RIDGE
         if _ends(left, found, enough, target) or not sparse_direction(table, work, m, blocks, ridge):
             return min(left, found)
         found = min(left, found)
         work.facts.steps += 1.0
         part, good, ahead = 1.0, False, square
-        while part > LEAST_PART and not good:
+        while part > SPARSE_LEAST_STEP and not good:
             copy(work.forces, work.ahead, m)
             axpy(part, work.way, work.ahead, m)
             ahead = _mismatch(table, work, m, blocks, work.ahead, work.ahead_speeds, work.ahead_gap)
-            good = ahead < (1.0 - DECREASE * part) * square
+            good = ahead < (1.0 - NEWTON_DECREASE * part) * square
             part *= 0.5
         if not good:
-            if crossings == 0 or found < NEAR:
+            if crossings == 0 or found < SPARSE_NEAR:
                 return found
             crossings -= 1
             copy(work.forces, work.ahead, m)
@@ -126,7 +128,7 @@ def _descend(table, work, m, blocks, least, crossings, enough, target):
 def _cross(table, work, m, blocks, least, ridge, enough, target):
     """Take whole steps from work.forces; keep what is better than the ``least`` residual, and return the residual."""
     found = np.inf
-    for _ in range(WHOLE):
+    for _ in range(SPARSE_WHOLE_STEPS):
         _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
         left = _note(work, m, found, least)
         if _ends(left, found, enough, target) or not sparse_direction(table, work, m, blocks, ridge):

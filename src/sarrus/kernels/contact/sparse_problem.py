@@ -22,13 +22,12 @@ from sarrus.kernels.algebra.block_elimination import (
 )
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill, is_finite
 from sarrus.kernels.contact import friction as fr
+from sarrus.kernels.contact.tolerances import LEAST_COMPLIANCE
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.pointers import inserted, internal
 
 # Rows of a usual contact.
 USUAL = 3
-# Least response of a row.
-TINY = 1e-12
 
 
 @internal
@@ -291,11 +290,11 @@ def _settle(cone, number, r, u, n, room, at):
     tail = fr.length(trial + first, n - first)
     sticks = tail <= number * trial[0] and trial[0] >= 0.0 if cone else tail <= number
     if not sticks or inverse[0] == 0.0:
-        largest, height = TINY, 0.0
+        largest, height = LEAST_COMPLIANCE, 0.0
         for i in range(n):
             largest = max(largest, W[i * (n + 1)])
         if cone:
-            trial[0] = max(0.0, r[0] - u[0] / max(W[0], TINY))
+            trial[0] = max(0.0, r[0] - u[0] / max(W[0], LEAST_COMPLIANCE))
             height = trial[0] - r[0]
         for i in range(first, n):
             trial[i] = r[i] - (u[i] + W[i * n] * height) / largest

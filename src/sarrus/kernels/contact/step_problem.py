@@ -20,7 +20,8 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
-from sarrus.kernels.solve.acceleration import CLEAR_ENOUGH, are_regular
+from sarrus.kernels.solve.acceleration import are_regular
+from sarrus.kernels.solve.tolerances import CLEARANCE_OF_STAGE
 
 # Responses of so many rows are found one after the other.
 ALONE = 2
@@ -71,7 +72,7 @@ def respond_together(table, m, work):
             if work.known[row] != 0.0:
                 continue
             regular = are_regular(table.settings, gauge[LANES + lane], gauge[2 * LANES + lane])
-            if gauge[lane] > CLEAR_ENOUGH and regular:
+            if gauge[lane] > CLEARANCE_OF_STAGE and regular:
                 out, force = work.response + row * nv, lift_of(table, work, row)
                 for j in range(nv):
                     out[j] = (slopes[LANES * (nq + j) + lane] - work.free[j]) / force

@@ -11,15 +11,11 @@ from __future__ import annotations
 from sarrus.kernels.algebra.retraction import move
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled
 from sarrus.kernels.integrate.singularity_crossing import measure_at
+from sarrus.kernels.integrate.tolerances import CROSSING_LOOK, GAP_ROUNDING
 from sarrus.kernels.memory import crossing_layout as pl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal
-
-# Part of the way to the singular configuration after which it is asked.
-ON_THE_WAY = 0.9
-# Value of f in characteristic units that is rounding of φ.
-ROUNDING_OF_GAPS = 1e-15
 
 
 @internal
@@ -27,7 +23,7 @@ def goes_through(table, x, arrival, stages, work):
     """Tell whether the motion from x (slope in slopes[0]) misses what it comes to in a time ``arrival`` by rounding."""
     if table.residuals == 0 or table.nh < table.nc or not exists(table.passage):
         return False
-    passages, time, trial = pl.passage_array(table), ON_THE_WAY * arrival, stages.trial
+    passages, time, trial = pl.passage_array(table), CROSSING_LOOK * arrival, stages.trial
     nq, nv, state = table.nq, table.nv, pl.state_of(table, passages, 3)
     copy(x, trial, la.input_size(table))
     copy_scaled(time, x + nq, work.step, nv)
@@ -40,4 +36,4 @@ def goes_through(table, x, arrival, stages, work):
     factors, value = la.factors_of(table), 0.0
     for j in range(table.nh):
         value += state.left[j] * factors.rows[j] * work.native[j]
-    return abs(value) <= ROUNDING_OF_GAPS
+    return abs(value) <= GAP_ROUNDING

@@ -33,23 +33,23 @@ from sarrus.kernels.contact.rows import (
 from sarrus.kernels.contact.slow_slip import add_slow_rows, begin_speed, steer, steered_block
 from sarrus.kernels.contact.step_problem import ALONE, respond, respond_together
 from sarrus.kernels.integrate.stepping import set_control
+from sarrus.kernels.integrate.tolerances import (
+    COUPLED_CONTACTS,
+    EXACT_GAP_OF_MODES,
+    EXACT_SPEED_OF_MODES,
+    HELD_ACCELERATION,
+    MODES_CORRECTIONS,
+    MODES_REFINED,
+    MODES_REFINEMENTS,
+    MODES_RIDGE,
+    MOST_MODES_REFINEMENTS,
+)
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
-
-# Part of the diagonal that keeps redundant rows regular, and how often its effect is taken back.
-RIDGE, REFINEMENTS = 1e-8, 3
-# Refinements at most, and the part of the accelerations at which these are enough.
-MOST_REFINEMENTS, REFINED = 12, 1e-13
-# Part of the diagonal entries of W below which contacts do not move each other.
-COUPLED = 1e-9
-# What is left of the accelerations of rows that the constraints hold, in those of the mechanism.
-STEADY = 1e-6
-# Gaps and speeds that are left: parts of the gap that has arrived, and of the speed that is none.
-EXACTLY, EXACTLY_STILL, CORRECTIONS = 1e-4, 1e-6, 2
 
 
 def phase_acceleration(table: Table, x: Floats, want: int) -> int:
@@ -106,7 +106,7 @@ def phase_projection(table: Table, x: Floats, what: int) -> int:
     if m == 0:
         return rank
     fill(work.drag, 0.0, tl.row_count(touching))
-    for _ in range(CORRECTIONS):
+    for _ in range(MODES_CORRECTIONS):
         copy(x, work.middle, size)
         if touching.contacts > 0:
             call_native(touching.motion, x, work.native)
@@ -251,7 +251,7 @@ def _assemble(table, m, work):
     for i in range(m):
         if work.operator[i * (m + 1)] == 0.0:
             _, reach = free_response(table, work, int(work.which[i]))
-            if abs(work.given[i]) <= STEADY * hurry * reach:
+            if abs(work.given[i]) <= HELD_ACCELERATION * hurry * reach:
                 work.given[i] = 0.0
     return rank if is_finite(work.operator, m * m) and is_finite(work.given, m) else -1
 
@@ -301,19 +301,19 @@ def _solve(table, m, work):
     _load_sizes(table.touching.contacts, m, work)
     for i in range(m):
         held = work.operator[i * (m + 1)] == 0.0
-        work.matrix[i * (m + 1)] += 1.0 if held else RIDGE * work.left[i]
+        work.matrix[i * (m + 1)] += 1.0 if held else MODES_RIDGE * work.left[i]
         work.inverse[i * (m + 1)] = 0.0 if held else 1.0
     if eliminate(work.matrix, work.inverse, m, m) != 0:
         return False
     for i in range(m):
         held = work.operator[i * (m + 1)] == 0.0
         work.impulses[i] = 0.0 if held else table.touching.begun[int(work.which[i])]
-    for n in range(MOST_REFINEMENTS):
+    for n in range(MOST_MODES_REFINEMENTS):
         size = left = 0.0
         for i in range(m):
             work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)
             size, left = max(size, abs(work.given[i])), max(left, abs(work.left[i]))
-        if n >= REFINEMENTS and not left > REFINED * size:
+        if n >= MODES_REFINEMENTS and not left > MODES_REFINED * size:
             break
         for i in range(m):
             work.impulses[i] += dot(work.inverse + i * m, work.left, m)
@@ -344,7 +344,7 @@ def _load_sizes(contacts, m, work):
             for j in range(m):
                 if work.left[j] > work.left[i] and 0.0 <= work.owner[j] < contacts:
                     both = work.operator[i * (m + 1)] * work.operator[j * (m + 1)]
-                    if work.operator[i * m + j] ** 2 > COUPLED**2 * abs(both):
+                    if work.operator[i * m + j] ** 2 > COUPLED_CONTACTS**2 * abs(both):
                         work.left[i], grows = work.left[j], True
 
 
@@ -362,8 +362,10 @@ def _measure(table, x, m, work):
         k = int(work.owner[i])
         row = int(work.which[i])
         scale = scale_of_row(table.touching, row)
-        slow = slow and abs(_speed(table, x, work, row)) <= EXACTLY_STILL * settings.still * scale
-        near = near and (k < 0 or abs(work.gap[k]) <= EXACTLY * settings.closed * scale_of(table.touching, k))
+        slow = slow and abs(_speed(table, x, work, row)) <= EXACT_SPEED_OF_MODES * settings.still * scale
+        near = near and (
+            k < 0 or abs(work.gap[k]) <= EXACT_GAP_OF_MODES * settings.closed * scale_of(table.touching, k)
+        )
     return slow, near
 
 

@@ -7,8 +7,16 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import copy
 from sarrus.kernels.contact.event_functions import find_dips, write_margins
 from sarrus.kernels.contact.rows import comes_back
-from sarrus.kernels.contact.tolerances import ARRIVED, MET, SLACK
 from sarrus.kernels.integrate.stepping import finish, set_control, take_step
+from sarrus.kernels.integrate.tolerances import (
+    BISECTION_MARGIN,
+    CLEAR_GAP,
+    DIGITS_OF_COORDINATES,
+    EXACT_GAP_EVENT,
+    GAP_EVENT_UNIT,
+    UNSEEN_EVENT,
+    ZERO_GAP_EVENT,
+)
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as rs
@@ -17,15 +25,6 @@ from sarrus.kernels.platform.pointers import internal
 
 # Direction of an event that is switched off.
 OFF = 2.0
-# Margins that begin below zero may not fall below this.
-LOST = -2e3
-# Margins of gaps where a step begins from which on it ends, where such an event stops it, with a gap of zero: there is
-# one such instant then.
-CLEAR = 2.0
-# The unit of margins of gaps, as a part of that of gaps; the margin where the gap is zero, and how far from that it is
-# still; the digits of a coordinate.
-UNIT, ZERO = SLACK * ARRIVED, 1.0
-EXACT, DIGITS = MET / UNIT, 4e-16
 
 
 @internal
@@ -85,7 +84,7 @@ def _exactness(table, x):
     factors, largest = la.factors_of(table), 0.0
     for i in range(table.nq):
         largest = max(largest, abs(x[i]) * factors.coordinates[i])
-    return max(EXACT, DIGITS * largest / UNIT)
+    return max(EXACT_GAP_EVENT, DIGITS_OF_COORDINATES * largest / GAP_EVENT_UNIT)
 
 
 @internal
@@ -148,11 +147,11 @@ def _time_of_event(table, x, step, what, k, stages, work):
     count, direction = la.event_count(table), table.modes[2 * k]
     margin, before, after = k - (count - table.n_margins), table.values[k], stages.values[k]
     if margin >= 0 and before <= 0.0:  # from the start, as rounding may have it: it may not fall much further
-        if before <= LOST:
+        if before <= UNSEEN_EVENT:
             return min(step.h, table.settings.event_tolerance) if after < before else np.inf
-        if after > LOST:
+        if after > UNSEEN_EVENT:
             return np.inf
-        return _time_of_crossing(table, x, step, what, k, LOST, step.h, after, stages, work)
+        return _time_of_crossing(table, x, step, what, k, UNSEEN_EVENT, step.h, after, stages, work)
     if _crosses(before, after, direction):
         return _time_of_event_by(table, x, step, what, k, step.h, after, stages, work)
     dip = stages.values[3 * count + margin] if margin >= 0 else 0.0
@@ -167,7 +166,7 @@ def _time_of_event(table, x, step, what, k, stages, work):
 @internal
 def _time_of_event_by(table, x, step, what, k, end, value, stages, work):
     """Return how long after the start of a step, before ``end``, the k-th function crosses zero, or a gap is zero."""
-    if table.values[k] >= CLEAR and _is_gap(table, k):
+    if table.values[k] >= CLEAR_GAP and _is_gap(table, k):
         return _time_of_contact(table, x, step, what, k, end, value, stages, work)
     return _time_of_crossing(table, x, step, what, k, 0.0, end, value, stages, work)
 
@@ -196,7 +195,7 @@ def _time_of_crossing(table, x, step, what, k, level, end, value, stages, work):
         if high - low <= tolerance or f_low == f_high:
             break
         middle = low + (high - low) * f_low / (f_low - f_high)
-        margin = 1e-3 * (high - low)
+        margin = BISECTION_MARGIN * (high - low)
         middle = min(max(middle, low + margin), high - margin)
         if not _reaches(table, x, step, middle, what, stages, work):
             break
@@ -216,20 +215,20 @@ def _time_of_contact(table, x, step, what, k, end, value, stages, work):
     shorter h, by a parabola through three margins (Muller's method), which is exact in free fall, within a bracket.
     """
     values = stages.values + la.event_count(table)
-    low, high, f_low, f_high = 0.0, end, table.values[k] - ZERO, value - ZERO
+    low, high, f_low, f_high = 0.0, end, table.values[k] - ZERO_GAP_EVENT, value - ZERO_GAP_EVENT
     third = f_third = 0.0
     exact = _exactness(table, x)
     # ends that stay weigh less from time to time (Illinois method), where there is no parabola
     weight_low, weight_high = f_low, f_high
     for i in range(60):
-        if high - low <= DIGITS * end:
+        if high - low <= DIGITS_OF_COORDINATES * end:
             break
         middle = low + (high - low) * weight_low / (weight_low - weight_high)
         if i > 0:
             middle = _parabola_falls(low, high, third, f_low, f_high, f_third, middle)
         if not low < middle < high or not _reaches(table, x, step, middle, what, stages, work):
             break
-        now = values[k] - ZERO
+        now = values[k] - ZERO_GAP_EVENT
         if abs(now) < exact:
             return middle
         if now < 0.0:

@@ -27,13 +27,11 @@ from sarrus.kernels.integrate.mode_tangent import (
     particular_change,
 )
 from sarrus.kernels.integrate.stepping import set_control
+from sarrus.kernels.integrate.tolerances import JACOBIAN_DIFFERENCE
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.record import laid
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
-
-# Distance of central differences: the cube root of the rounding of one.
-DIFFERENCE = 6e-6
 
 
 class Terms(NamedTuple):
@@ -180,7 +178,7 @@ def _control_change(table, local, place, along, placed, in_time, work):
     state, longest = local.state, 1.0
     for i in range(nv):
         longest = max(longest, abs(along[i]), abs(place[i]) if placed else 0.0)
-    distance = DIFFERENCE / longest
+    distance = JACOBIAN_DIFFERENCE / longest
     _clear(local.control, nu)
     for side in range(2):
         part = distance if side == 0 else -distance

@@ -18,7 +18,8 @@ from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
 from sarrus.kernels.contact.rows import along, note_end, row_of
 from sarrus.kernels.contact.slow_slip import begin_speed
 from sarrus.kernels.contact.slow_slip_tangent import load_steering, slow_contact, turn_steered
-from sarrus.kernels.integrate.contact_modes import REFINEMENTS, hold_rows
+from sarrus.kernels.integrate.contact_modes import hold_rows
+from sarrus.kernels.integrate.tolerances import MODES_REFINEMENTS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.native_call import call_native
@@ -153,7 +154,7 @@ def add_held(table, m, k, place, way, placed, in_time, local):
         turn_steered(table, m, slow, own, work)
         for i in range(m):
             own.bias[i] += along(table, work, int(work.which[i]), own.turned)
-    for _ in range(REFINEMENTS):
+    for _ in range(MODES_REFINEMENTS):
         for i in range(m):
             held = work.operator[i * (m + 1)] == 0.0
             own.left[i] = 0.0 if held else -own.bias[i] - dot(work.operator + i * m, own.forces, m)

@@ -11,25 +11,14 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import copy, fill
 from sarrus.kernels.contact.rows import find_slot
 from sarrus.kernels.integrate.stepping import finish, slope, take_step
+from sarrus.kernels.integrate.tolerances import END_OF_STEP, SAME_INSTANT
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.run_state import (
-    CONDITION,
-    ENERGY,
-    LARGEST,
-    MOST_LOOKS,
-    N_FACTS,
-    NEXT_LOOK,
-    RANK,
-    RESIDUAL,
-    SMALLEST,
-)
+from sarrus.kernels.memory.run_state import CONDITION, ENERGY, LARGEST, N_FACTS, RANK, RESIDUAL, SMALLEST
+from sarrus.kernels.memory.tolerances import MOST_LOOKS, NEXT_LOOK
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal, kept_at
-
-# A record as near to where a step begins, in steps, is of the state there: just behind a break of functions of time.
-AT_START = 1e-12
 
 
 @internal
@@ -112,7 +101,7 @@ def _log_contacts(table, time, slot):
 def record_between(table, x, step, time, what, stages, work):
     """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
     clock, slopes, trial = table.nq + table.nv + table.nu, stages.slopes, stages.trial
-    if abs(time - x[clock]) <= AT_START * step.h:
+    if abs(time - x[clock]) <= END_OF_STEP * step.h:
         copy(x, trial, la.input_size(table))
     else:
         take_step(table, False, step.near, x, time - x[clock], slopes, trial, work)
@@ -152,7 +141,7 @@ def record_passed(table, x, step, what, stages, work):
     Returns whether each can be projected, and whether ``new`` is wanted.
     """
     state, end = table.run, stages.new[table.nq + table.nv + table.nu]
-    close = 1e-9 * state.grid if state.grid > 0.0 else 1e-12 * step.h
+    close = SAME_INSTANT * state.grid if state.grid > 0.0 else END_OF_STEP * step.h
     while True:
         wanted = _wanted(table, state.grid_next)
         if wanted > end + close:

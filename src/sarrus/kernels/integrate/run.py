@@ -25,6 +25,7 @@ from sarrus.kernels.integrate.step_control import AGAIN, GO, adaptive_step, appr
 from sarrus.kernels.integrate.stepping import finish, separates, slope, take_step
 from sarrus.kernels.integrate.stiffness import classical_size, note_stability, wants_other_method
 from sarrus.kernels.integrate.stretches import passes_break
+from sarrus.kernels.integrate.tolerances import CHART_AHEAD, CHART_NEARLY, SAME_INSTANT
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as rs
 from sarrus.kernels.memory.layout import Table
@@ -33,11 +34,6 @@ from sarrus.kernels.platform.native_call import call_kernel
 from sarrus.kernels.platform.pointers import exists, internal
 from sarrus.kernels.solve.invariants import changes, note_changes
 
-# Fixed steps stop this many steps before coordinates fail.
-AHEAD = 4.0
-# Along a relation that is looked at from this multiple of the gauge at which it fails on: the gauge of (q, v) together
-# is no cosine, and may halve within a step and rise again.
-NEARLY = 100.0
 # The residuals of the solve are looked at where a run begins and ends, and after every so many steps.
 LOOK_EVERY = 8
 
@@ -287,7 +283,11 @@ def _arrive(table, x, step, h_lambda, stages, work):
         if not take_sample(table, x, True, work):
             return rs.CONTROL_FAILED, rank, size, speed
         rank = slope(table, x, la.PIVOTS, slopes, 0, work)
-    if due and not adaptive and abs(state.start + state.steps * state.step - time) > 1e-9 * state.step:
+    if (
+        due
+        and not adaptive
+        and abs(state.start + state.steps * state.step - time) > SAME_INSTANT * state.step
+    ):
         state.start = time - state.steps * state.step  # the grid of fixed steps begins anew
     return GO, rank, size, speed
 
@@ -315,5 +315,5 @@ def _is_poor(table, adaptive):
     falling = chart.gauge_before - chart.gauge
     chart.gauge_before, chart.failed = chart.gauge, 0.0
     limit = table.settings.chart_limit
-    soon = not adaptive and chart.gauge < AHEAD * falling
-    return chart.gauge < limit or (soon and (table.n_own == 0 or chart.gauge < NEARLY * limit))
+    soon = not adaptive and chart.gauge < CHART_AHEAD * falling
+    return chart.gauge < limit or (soon and (table.n_own == 0 or chart.gauge < CHART_NEARLY * limit))

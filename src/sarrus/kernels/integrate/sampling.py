@@ -5,6 +5,7 @@ from __future__ import annotations
 from sarrus.kernels.algebra.retraction import move
 from sarrus.kernels.algebra.vectors import copy
 from sarrus.kernels.integrate.stepping import apply_control, find_control
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.pointers import exists, internal
@@ -21,7 +22,7 @@ def next_sample(state, end):
 @internal
 def is_due(state, time):
     """Tell whether a sample is due."""
-    return state.period > 0.0 and time >= state.first_sample + (state.samples - 1e-9) * state.period
+    return state.period > 0.0 and time >= state.first_sample + (state.samples - SAME_INSTANT) * state.period
 
 
 @internal

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from sarrus.kernels.algebra.vectors import copy
 from sarrus.kernels.integrate.stepping import finish, separates, slope, take_step
-from sarrus.kernels.integrate.stiffness import UNSTABLE_STEPS, classical_size, growing_error
+from sarrus.kernels.integrate.stiffness import classical_size, growing_error
+from sarrus.kernels.integrate.tolerances import SAME_STATE, UNSTABLE_STEPS
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.record import Record
-from sarrus.kernels.memory.run_state import (
-    DONE,
-    ILL_POSED,
-    LIMIT_OF_RK4,
-    NOT_FINITE,
-    PROJECTION_FAILED,
-    UNSTABLE_STEP,
-)
+from sarrus.kernels.memory.run_state import DONE, ILL_POSED, NOT_FINITE, PROJECTION_FAILED, UNSTABLE_STEP
+from sarrus.kernels.memory.tolerances import STABILITY_OF_RK4
 from sarrus.kernels.platform.pointers import internal
 
 
@@ -28,10 +23,6 @@ class StepMemory(Record):
     error: float  # of the step before
     step: float  # length of the last step
     last_size: float  # its h |λ|
-
-
-# A step begins where the last one ended if no number differs by more than this, relative to one or its size.
-SAME = 1e-12
 
 
 @internal
@@ -77,7 +68,7 @@ def single_step(table, x, h, memory):
 def _note_stability(table, x, slopes, end, memory):
     """Count the last step for or against stability, if x is where it ended; its last slope still is in slopes[3]."""
     n = table.nq + table.nv
-    if memory.last_size > LIMIT_OF_RK4 and _is_same(x, end, n, n + table.nu):
+    if memory.last_size > STABILITY_OF_RK4 and _is_same(x, end, n, n + table.nu):
         error, grown = growing_error(n, slopes, x, memory.step, memory.last_size, memory.error)
         memory.unstable, memory.error = memory.unstable + 1.0 if grown else 0.0, error
     else:
@@ -90,4 +81,4 @@ def _is_same(x, end, n, time):
     largest = abs(x[time] - end[time]) / (1.0 + abs(x[time]))
     for i in range(n):
         largest = max(largest, abs(x[i] - end[i]) / (1.0 + abs(x[i])))
-    return largest <= SAME
+    return largest <= SAME_STATE

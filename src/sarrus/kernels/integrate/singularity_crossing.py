@@ -15,27 +15,28 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.retraction import move
 from sarrus.kernels.algebra.vectors import copy, copy_scaled, divide, dot, fill
 from sarrus.kernels.contact.rows import keep_slots, restore_slots
 from sarrus.kernels.integrate.stepping import finish, slope, take_step
+from sarrus.kernels.integrate.tolerances import (
+    BISECTION_MARGIN,
+    INVERSE_ITERATIONS,
+    MEASURED_SIGMA,
+    POINTS_APART,
+    SHIFT_FOR_RATE,
+    SLOWEST_FOR_RATE,
+    WATCHED_PIVOT,
+    WATCHED_PIVOT_AT_ENDS,
+)
 from sarrus.kernels.memory import crossing_layout as pl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.tolerances import PASSAGE_PIVOT
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal, log_facts_at
-
-# Size of the smallest pivot, relative to its largest value in the run, below which every state is measured.
-WATCHED = 0.06
-# The same of the first and of the last state of a run, which have one neighbour only.
-WATCHED_AT_ENDS = 0.5
-# Distance between the points through which a signed σ is interpolated, in units of that size.
-APART = 1e-3
-# Rounds of inverse iteration for the singular vectors; distance [rad, characteristic length] between states for Ȧ.
-ROUNDS, SHIFT = 4, 1e-5
-# Part of the longest row above which straight-line code finds σ to ten digits; see `sarrus.symbolic.equations.measure`.
-SURE = 1e-7
 
 
 @internal
@@ -73,9 +74,9 @@ def follow(table, x, size, projected, what, ended, stages, work):
     _keep(table, x, stages.slopes, c)
     last, earlier = b.facts.pivot, before.facts.pivot if known > 1 else np.inf
     clock = table.nq + table.nv + table.nu
-    valley = last <= earlier and last < size and last - 2.0 * max(size - last, earlier - last) < pl.CLOSE
+    valley = last <= earlier and last < size and last - 2.0 * max(size - last, earlier - last) < PASSAGE_PIVOT
     at_end = known == 1 or (ended and size < last)
-    close = size < WATCHED or (at_end and min(last, size) < WATCHED_AT_ENDS)
+    close = size < WATCHED_PIVOT or (at_end and min(last, size) < WATCHED_PIVOT_AT_ENDS)
     if not close and earlier > last:
         # On the way down to zero and up again as fast, the sizes at both ends would make up the fall.
         h, taken = c.x[clock] - b.x[clock], b.x[clock] - before.x[clock]
@@ -86,7 +87,7 @@ def follow(table, x, size, projected, what, ended, stages, work):
         _find(table, x, valley, close, known, k, stages, work)
         if exists(table.touching):
             restore_slots(table.touching, table.nv)
-    if size >= pl.CLOSE and header.lowest < np.inf:
+    if size >= PASSAGE_PIVOT and header.lowest < np.inf:
         header.stay += 1.0
         header.lowest = np.inf
 
@@ -181,7 +182,7 @@ def measure_at(table, x, passages, state, work):
     fill(work.rhs, 0.0, nv)
     work.rhs[rank - 1] = 1.0
     sigma = 0.0
-    for _ in range(ROUNDS):
+    for _ in range(INVERSE_ITERATIONS):
         # u ~ (Aᵀ)⁺ w, then w ~ A⁺ u
         fa.multipliers(A, rank, work.rhs, work.extra, work.lam)
         _unit(work.lam, nc)
@@ -201,7 +202,7 @@ def _measure_sparse(table, x, state, work):
     call_native(table.measure, x, work.native)
     found = laid(work.native, pl.measure_sizes(table))
     sigma = found.sigma[0]
-    if not sigma > SURE * found.largest[0]:
+    if not sigma > MEASURED_SIGMA * found.largest[0]:
         return False
     copy(found.left, state.left, table.nc)
     copy(found.right, state.right, table.nv)
@@ -213,10 +214,10 @@ def _measure_sparse(table, x, state, work):
 def _change(table, x, passages, state, work):
     """Return the change of uᵀ A w in a time about x, by central differences along the motion, and the time."""
     nq, nv, nc = table.nq, table.nv, table.nc
-    factors, fastest = la.factors_of(table), 1e-2
+    factors, fastest = la.factors_of(table), SLOWEST_FOR_RATE
     for i in range(nv):
         fastest = max(fastest, abs(x[nq + i]) * factors.velocities[i])
-    shifted, delta, change = passages.shifted, SHIFT / fastest, 0.0
+    shifted, delta, change = passages.shifted, SHIFT_FOR_RATE / fastest, 0.0
     for side in range(-1, 2, 2):
         copy(x, shifted, la.input_size(table))
         copy_scaled(side * delta, x + nq, work.step, nv)
@@ -257,8 +258,8 @@ def _look(table, passages, a, b, stages, work):
         return  # no closer than before, in a stay that is noted
     clock = table.nq + table.nv + table.nu
     start, h = a.x[clock], b.x[clock] - a.x[clock]
-    rate = max(a.facts.pivot + b.facts.pivot, 1e-300) / h
-    apart = min(max(APART / rate, _apart(table, a, b, h)), 0.25 * h)
+    rate = max(a.facts.pivot + b.facts.pivot, LEAST_DIVISOR) / h
+    apart = min(max(POINTS_APART / rate, _apart(table, a, b, h)), 0.25 * h)
     row = _row(table, passages)
     row.closest = np.inf
     _restore(table, stages.slopes, a)
@@ -277,7 +278,7 @@ def _look(table, passages, a, b, stages, work):
         found = _search(table, passages, a, b, 0.0, stages, work)
         if slope(table, stages.trial, la.PIVOTS, stages.slopes, table.n_stages, work) >= 0:
             least = min(least, work.facts.smallest / table.run.largest_pivot)
-        if least >= pl.CLOSE:
+        if least >= PASSAGE_PIVOT:
             return
     # In proportion to the time σ falls and rises: so much is left at the nearest stage.
     nearest = min(ends, max(least, rate * _distance(table, found, h)))
@@ -293,7 +294,7 @@ def _apart(table, a, b, h):
     """Return the distance of points at which σ is large enough for straight-line code."""
     if table.measure == 0:
         return 0.0
-    return 6.0 * SURE * table.settings.scale_of_measured_rows * h / (a.facts.sigma + b.facts.sigma)
+    return 6.0 * MEASURED_SIGMA * table.settings.scale_of_measured_rows * h / (a.facts.sigma + b.facts.sigma)
 
 
 @internal
@@ -334,7 +335,7 @@ def _search(table, passages, a, b, enough, stages, work):
         middle = low + (high - low) * f_low / (f_low - f_high)
         if high - low <= tolerance or abs(middle - tried) <= 0.5 * tolerance:
             return middle
-        margin = min(1e-3 * (high - low), tolerance)
+        margin = min(BISECTION_MARGIN * (high - low), tolerance)
         middle = min(max(middle, low + margin), high - margin)
         good, value, _ = _visit(table, passages, a, b, middle, stages, work)
         if not good:

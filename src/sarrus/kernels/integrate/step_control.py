@@ -16,19 +16,21 @@ from sarrus.kernels.integrate.sampling import next_sample
 from sarrus.kernels.integrate.stepping import error_norm, strays
 from sarrus.kernels.integrate.stiffness import note_stiffness
 from sarrus.kernels.integrate.stretches import bounded
+from sarrus.kernels.integrate.tolerances import (
+    CROSSING_GROWTH,
+    CROSSING_PATIENCE,
+    END_OF_STEP,
+    LEAST_CROSSING_ERROR,
+    MOST_CROSSING_ERROR,
+    POSITION_ROUNDING,
+    SAME_INSTANT,
+    WHOLE_STEP,
+)
 from sarrus.kernels.memory.run_state import RUNNING, STEP_TOO_SMALL
 from sarrus.kernels.platform.pointers import internal
 
 # The step can be taken, or counts; it is to be tried again. Other verdicts are those of `run_state`.
 GO, AGAIN = 1000, 1001
-# Rounding of positions of the order of one; and the error estimate, at least, that may be rounding near a singular
-# configuration. It grows tenfold with every so many rejections of one step.
-ROUNDING = 4e-15
-NOISE_LEVEL = 1e-8
-PATIENCE = 20.0
-# The error estimate of an explicit step across a singular configuration grows by so much from half the way before where
-# rounding is all there is of it; and what is no rounding in any case.
-GROWTH, AT_MOST = 3.0, 1e-3
 
 
 class Step(NamedTuple):
@@ -75,7 +77,7 @@ def adaptive_step(table, x, size, speed, stages, work):
         asked = h
         h, halt = bounded(table, t, h, halt)
         cut = h < asked
-    if t + h >= halt - 1e-12 * max(abs(halt), h):
+    if t + h >= halt - END_OF_STEP * max(abs(halt), h):
         h, last = halt - t, True
     code = STEP_TOO_SMALL if h < state.shortest and not last else GO
     if last and not crossing and state.step < 0.5 * h:
@@ -92,7 +94,7 @@ def fixed_step(table, x, size, speed, room, stages, work):
     state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, whole, beside = next_sample(state, state.end), False, True, False
     target = state.start + (state.steps + 1.0) * state.step
-    if target >= halt - 1e-9 * state.step:
+    if target >= halt - SAME_INSTANT * state.step:
         target, last = halt, True
     h = target - t
     arrives = project and size < 2.0 * speed * h
@@ -139,7 +141,7 @@ def _part(arrival, h, room, between):
         part = arrival / late
     elif 0.8 < fraction < 1.0:
         part = h - (h - arrival) / early
-    whole = not 1e-3 * h < part < 0.999 * h
+    whole = not WHOLE_STEP * h < part < 0.999 * h
     return (h if whole else part), whole, False
 
 
@@ -151,7 +153,7 @@ def _is_put_aside(table, x, error, arrival, stages, work):
     """
     state = table.run
     tolerance = max(state.relative, state.absolute)
-    grows = GROWTH * state.tried_error <= error < AT_MOST / tolerance
+    grows = CROSSING_GROWTH * state.tried_error <= error < MOST_CROSSING_ERROR / tolerance
     return table.implicit == 0 and grows and goes_through(table, x, arrival, stages, work)
 
 
@@ -165,8 +167,8 @@ def judge(table, x, good, step, size, speed, stages, work):
     if step.near and size > 0.0:
         # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What it is exactly
         # depends on the stages, so patience with an attempt wears off.
-        least = max(NOISE_LEVEL, 10.0 * tolerance) * power(10.0, state.tries / PATIENCE)
-        error /= max(1.0, min(ROUNDING / (size * size), least) / tolerance)
+        least = max(LEAST_CROSSING_ERROR, 10.0 * tolerance) * power(10.0, state.tries / CROSSING_PATIENCE)
+        error /= max(1.0, min(POSITION_ROUNDING / (size * size), least) / tolerance)
     if step.crossing and error > 1.0:
         # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
         # comes closer, until rounding of the stages takes over: enough then.

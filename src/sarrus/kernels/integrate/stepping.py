@@ -7,15 +7,12 @@ import numpy as np
 from sarrus.kernels.algebra.retraction import largest_gap, normalize
 from sarrus.kernels.algebra.vectors import axpy, copy, is_finite
 from sarrus.kernels.contact.rows import note_end, power_before
+from sarrus.kernels.integrate.tolerances import SECOND_ERROR_WEIGHT, STAGE_BESIDE
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.run_state import SPLIT_PIVOT
+from sarrus.kernels.memory.tolerances import SPLIT_PIVOT
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
-
-# How far beside the constraints, over the square of the distance to a singular configuration, a stage may be: the part
-# of its acceleration that comes from there. RK4 takes the fourth power of its root off, 1e-10 of the acceleration.
-BESIDE = 1e-5
 
 
 @internal
@@ -136,7 +133,7 @@ def strays(table, x, h, size, stages, work):
     trial[nq + nv + table.nu] += h
     call_native(table.residuals, trial, work.native)
     gap, slip = largest_gap(table, work.native, nh), largest_gap(table, work.native + nh, table.nc)
-    return not max(gap, h * slip) <= BESIDE * size * size
+    return not max(gap, h * slip) <= STAGE_BESIDE * size * size
 
 
 @internal
@@ -176,7 +173,7 @@ def error_norm(table, slopes, x, new, h, rtol, atol):
         return h * np.sqrt(first / n)
     if first == 0.0 and second == 0.0:
         return 0.0
-    return h * first / np.sqrt((first + 0.01 * second) * n)
+    return h * first / np.sqrt((first + SECOND_ERROR_WEIGHT * second) * n)
 
 
 @internal

@@ -10,16 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot
+from sarrus.kernels.integrate.tolerances import EASY_STEPS, NOTICED_ERROR, STIFF_STEPS, UNSTABLE_STEPS
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.run_state import LIMIT_OF_RK4
+from sarrus.kernels.memory.tolerances import STABILITY_OF_RK4
 from sarrus.kernels.platform.pointers import internal
 
-# So many steps in a row are needed for a change of method, and as many others clear the count (as in Hairer's codes).
-STIFF_STEPS, EASY_STEPS = 15.0, 6.0
 # Powers of the matrix that measure its spectral radius: an even number, for the sake of oscillations.
 POWERS = 8
-# Steps beyond the limit of stability in a row that are called unstable; their errors, relative, exceed this.
-UNSTABLE_STEPS, NOTICED = 4.0, 1e-10
 
 
 @internal
@@ -55,7 +52,7 @@ def note_stability(table, x, slopes, h, size, state):
 
     slopes[0] is that at x, where the step has ended.
     """
-    if size <= LIMIT_OF_RK4:
+    if size <= STABILITY_OF_RK4:
         state.unstable = state.unstable_error = 0.0
         return
     n = table.nq + table.nv
@@ -78,7 +75,7 @@ def growing_error(n, slopes, x, h, size, last):
     """
     error, largest = classical_error(n, slopes, x, h)
     growth = 1.0 - size * (1.0 - size * (0.5 - size * (1.0 / 6.0 - size / 24.0)))
-    return error, error > NOTICED * largest and error * error > growth * last * last
+    return error, error > NOTICED_ERROR * largest and error * error > growth * last * last
 
 
 @internal

@@ -14,6 +14,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.kernels.integrate import dormand_prince as co
+from sarrus.kernels.integrate.tolerances import EQUAL_NODES
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ def widest_gap(nodes: Array, place: float) -> float:
     """Return the fraction of a step at a ``place``, 0 to 1, in the widest gap between nodes; of equal gaps the last."""
     nodes = np.unique(nodes)
     gaps = np.diff(nodes)
-    widest = int(np.flatnonzero(gaps > gaps.max() - 1e-9)[-1])
+    widest = int(np.flatnonzero(gaps > gaps.max() - EQUAL_NODES)[-1])
     return float(nodes[widest] + place * gaps[widest])
 
 

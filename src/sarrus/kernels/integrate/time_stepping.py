@@ -27,7 +27,6 @@ from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, fill, i
 from sarrus.kernels.contact.geometry_rows import keep_contacts, meet, note_way, rows_now
 from sarrus.kernels.contact.islands import close_gaps
 from sarrus.kernels.contact.rows import (
-    SAME_TIME,
     add_response,
     add_row,
     along,
@@ -46,7 +45,18 @@ from sarrus.kernels.contact.rows import (
     turn_of,
 )
 from sarrus.kernels.contact.step_problem import find_impulses
+from sarrus.kernels.contact.tolerances import SAME_TIME
 from sarrus.kernels.integrate.stepping import set_control
+from sarrus.kernels.integrate.tolerances import (
+    CALM_STEP,
+    CORRECTION_RIDGE,
+    EXACT_GAP_OF_MODES,
+    LEADING_INSTANT,
+    MOST_PARTS,
+    PASSES_NEARBY,
+    POSITION_CORRECTIONS,
+    STANDING_SPEED,
+)
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
@@ -55,20 +65,8 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
 
-# What is asked of a step besides: to have its middle on the constraints; the forces at its start, and no step. These
-# are those of such a part of a step of the run.
+# What is asked of a step besides: to have its middle on the constraints; the forces at its start, and no step.
 NEAR, AT_ONCE = 1, 2
-INSTANT = 1e-2
-# Part of the least speed of a rebound below which what closes does so without an impact.
-STANDING = 0.1
-# Relative difference of the velocities of both passes from which on a step is made of shorter ones; most of these.
-CALM, MOST_PARTS = 0.1, 256
-# Where geometries touch: how far both passes may come apart [rad, characteristic lengths].
-NEARBY = 0.1
-# Corrections of positions, at most, and the part of a gap that is closed to which they are made.
-CORRECTIONS, EXACTLY = 3, 1e-4
-# Part of the diagonal that keeps the correction of positions regular where rows are redundant.
-RIDGE = 1e-12
 
 
 def touched_acceleration(table: Table, x: Floats, want: int) -> int:
@@ -105,7 +103,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     if near == AT_ONCE:
         loss = begun.facts.loss
         fill(begun.forces, 0.0, tl.row_count(touching))
-        if _part(table, x, INSTANT * table.run.step, 1, begun, begun, False) < 0:
+        if _part(table, x, LEADING_INSTANT * table.run.step, 1, begun, begun, False) < 0:
             return -1
         begun.facts.time, begun.facts.length = x[table.nq + nv + table.nu], table.run.step
         begun.facts.loss = loss
@@ -204,7 +202,7 @@ def _is_calm(table, h, work):
         largest = max(largest, factors[i] * (abs(work.ahead[i]) + h * abs(work.free[i])))
         apart = max(apart, factors[i] * abs(work.ahead[i] - work.first[i]))
     # of many bodies one that is hit is no reason to have all take shorter steps, unless it turns far within one
-    return apart <= CALM * largest or (exists(table.touching.colliding) and h * apart <= NEARBY)
+    return apart <= CALM_STEP * largest or (exists(table.touching.colliding) and h * apart <= PASSES_NEARBY)
 
 
 @internal
@@ -288,7 +286,7 @@ def _lasts(table, x, k, row, h, work):
     touching = table.touching
     if work.active[k] != 1.0 or work.gap[k] > touching.settings.closed * scale_of(touching, k):
         return False
-    return -speed_before(table, work, row, x + table.nq, h) < STANDING * rest_speed_of(touching, k)
+    return -speed_before(table, work, row, x + table.nq, h) < STANDING_SPEED * rest_speed_of(touching, k)
 
 
 @internal
@@ -379,7 +377,7 @@ def _end(table, x, h, m, state, work):
         note_way(table, x + nq, -0.5 * h, False)
     move(table, state, work.way, work.scratch)
     copy(work.ahead, state + nq, nv)
-    for _ in range(CORRECTIONS):
+    for _ in range(POSITION_CORRECTIONS):
         if not _correct(table, h, m, state, work):
             break
 
@@ -401,7 +399,7 @@ def _correct(table, h, m, state, work):
             work.velocity[count] = -work.after[k]
             largest = max(largest, abs(work.after[k]) / scale_of(touching, k))
             count += 1
-    if not largest > EXACTLY * touching.settings.closed:
+    if not largest > EXACT_GAP_OF_MODES * touching.settings.closed:
         return False
     if exists(touching.colliding):
         close_gaps(table, count, work)
@@ -423,7 +421,7 @@ def _close_gaps(count, m, work):
     for i in range(count):
         for j in range(count):
             matrix[i * count + j] = work.operator[int(rows[i]) * m + int(rows[j])]
-        matrix[i * (count + 1)] *= 1.0 + RIDGE
+        matrix[i * (count + 1)] *= 1.0 + CORRECTION_RIDGE
     if not fa.cholesky_ltl(matrix, count):
         return False
     fa.solve_l_transposed(matrix, count, work.velocity)

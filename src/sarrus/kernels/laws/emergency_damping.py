@@ -9,12 +9,8 @@ from __future__ import annotations
 
 from sarrus.kernels.algebra.vectors import dot, fill, is_finite
 from sarrus.kernels.laws.limit_rows import bounds_of
+from sarrus.kernels.laws.tolerances import EMERGENCY_DAMPING_RATE, EMERGENCY_ROUNDS, EMERGENCY_SETTLED
 from sarrus.kernels.platform.pointers import internal
-
-# κ [1/s].
-_RATE = 20.0
-# Rounds over all controls, and the change, relative to the largest control, below which they end.
-_ROUNDS, _SETTLED = 200, 1e-9
 
 
 @internal
@@ -25,7 +21,7 @@ def damp_joints(table, work, free, near):
     fill(answer, 0.0, nu)
     for i in range(free):
         pushed[i] = dot(work.push + i * nu, preferred, table.actuators)
-    for _ in range(_ROUNDS):
+    for _ in range(EMERGENCY_ROUNDS):
         change = size = 0.0
         for k in range(table.actuators):
             along, before = work.actuation + k * nv, preferred[k] + roots[k] * answer[k]
@@ -36,7 +32,7 @@ def damp_joints(table, work, free, near):
             lower, upper = bounds_of(table, k, near)
             u = before
             if weight > 0.0 and roots[k] > 0.0:
-                left = -_RATE * dot(along, v, nv) - dot(along, work.motion, nv) - carried
+                left = -EMERGENCY_DAMPING_RATE * dot(along, v, nv) - dot(along, work.motion, nv) - carried
                 u = before + left / weight
             u = min(max(u, lower), upper)
             if roots[k] > 0.0:
@@ -45,6 +41,6 @@ def damp_joints(table, work, free, near):
                     pushed[i] += (u - before) * work.push[i * nu + k]
                 change = max(change, abs(u - before))
             size = max(size, abs(u))
-        if not change > _SETTLED * size:
+        if not change > EMERGENCY_SETTLED * size:
             break
     return is_finite(answer, nu)

@@ -14,16 +14,12 @@ import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
+from sarrus.kernels.laws.tolerances import FACE_CUT, FACE_HASH_SIZE, FREE_ROW, ON_CONE_BOUNDARY
 from sarrus.kernels.platform.pointers import internal
 
 # Rows of limits: free, on a ray, at their ends; a ray since this program; half-lines that are too far away to take
 # part, those of later levels, and those that may be missed.
 FREE, RAY, ENDED, NEW_RAY, IDLE, LATER, SLACK = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
-# Multipliers above this part of the largest slope of a level count; one of a cone that is nearer to the boundary than
-# this part of its size is on it.
-COUNTS, ON_BOUNDARY = 1e-7, 1e-4
-# Size below which a row across directions of unit length is zero, and pivots below which such rows are dependent.
-NOTHING, CUT = 1e-9, 1e-8
 
 
 @internal
@@ -32,7 +28,7 @@ def kind_of_faces(faces, count, kind):
     away are as good as free."""
     for i in range(count):
         kind = 7.0 * kind + (FREE if faces[i] == IDLE else faces[i])
-        kind -= 1e15 * int(kind / 1e15)
+        kind -= FACE_HASH_SIZE * int(kind / FACE_HASH_SIZE)
     return kind + 1.0
 
 
@@ -75,7 +71,7 @@ def _mark_cone(cone, size, at, width, free, least, face, out, count):
     length = np.sqrt(dot(outer, outer, size - 1))
     if not max(cone.z[at], length) > least:
         return count
-    if cone.z[at] - length > ON_BOUNDARY * cone.z[at]:
+    if cone.z[at] - length > ON_CONE_BOUNDARY * cone.z[at]:
         face[0] = ENDED
         for i in range(size):
             count = _across(cone.rows + (at + i) * width, free, out, count)
@@ -100,7 +96,7 @@ def _mark_cone(cone, size, at, width, free, least, face, out, count):
 def _across(row, free, out, count):
     """Write a row at unit length behind the others, unless it is zero; return how many there are."""
     size = np.sqrt(dot(row, row, free))
-    if not size > NOTHING:
+    if not size > FREE_ROW:
         return count
     copy_scaled(1.0 / size, row, out.rows + count * free, free)
     return count + 1
@@ -125,7 +121,7 @@ def use_up(turned, unknowns, used, out, count, order):
     """Turn the directions so that those along which rows move come first; return how many are used up with these."""
     free = unknowns - used
     A = fa.Matrix(out.rows, count, free, order, out.diagonal, out.beta, out.beta2, out.norms)
-    rank = fa.factor(A, free, CUT, 1.0)
+    rank = fa.factor(A, free, FACE_CUT, 1.0)
     for k in range(unknowns if rank > 0 else 0):
         fa.apply_q_transposed(A, rank, turned + (k * unknowns + used))
     return used + max(rank, 0)

@@ -31,17 +31,13 @@ from sarrus.kernels.algebra.vectors import (
     times,
 )
 from sarrus.kernels.laws.damped_step import damp_step
+from sarrus.kernels.laws.tolerances import CANCELLED_GAIN, PIVOT_TO_SINGULAR_VALUE
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory.law_layout import LawTable
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
-
-# A sum that is smaller than this, relative to its parts, is rounding: controls that move nothing, or no task, have no
-# gain.
-CANCELLED = 1e-13
-# Pivots tell the least singular value to about this factor.
-_NEAR_SINGULAR = 10.0
+from sarrus.kernels.solve.tolerances import LEAST_SQUARED_PIVOT
 
 
 def command(table: LawTable, x: Floats, what: int) -> int:
@@ -134,7 +130,7 @@ def _motion(table, work):
     if not fa.cholesky_ltl(work.inner, free):
         return -1
     for i in range(free):
-        if not work.inner[i * free + i] ** 2 > 1e-14 * largest:
+        if not work.inner[i * free + i] ** 2 > LEAST_SQUARED_PIVOT * largest:
             return -1
     times(work.mass, nv, nv, motion, load)
     axpy(-1.0, work.force, load, nv)
@@ -174,7 +170,7 @@ def _along(work, nv, free, x, out):
             size = max(size, abs(x[c]))
             axpy(x[c], work.spanned + c * free, out, free)
     for i in range(free):
-        if not abs(out[i]) > CANCELLED * size:
+        if not abs(out[i]) > CANCELLED_GAIN * size:
             out[i] = 0.0
 
 
@@ -291,7 +287,7 @@ def _gained(table, work, free, along, out):
                 out[k] += term
                 sizes[k] += abs(term)
     for k in range(nu):
-        if not abs(out[k]) > CANCELLED * sizes[k]:
+        if not abs(out[k]) > CANCELLED_GAIN * sizes[k]:
             out[k] = 0.0
 
 
@@ -371,7 +367,7 @@ def solve_level(table, work, level, first, count, done, total):
     if (
         rank > 0
         and settings.damping > 0.0
-        and abs(T.diagonal[rank - 1]) < settings.damping * size * _NEAR_SINGULAR
+        and abs(T.diagonal[rank - 1]) < settings.damping * size * PIVOT_TO_SINGULAR_VALUE
     ):
         rest = damp_step(table, work, first, count, done, settings.damping * size)
     out = nu + 1 + ll.PER_LEVEL * level

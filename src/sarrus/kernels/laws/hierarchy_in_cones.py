@@ -44,21 +44,12 @@ from sarrus.kernels.laws.limit_rows import (
 )
 from sarrus.kernels.laws.one_level import demanded_by, fulfil, is_proof, pass_on
 from sarrus.kernels.laws.soft_levels import begin_cuts, first_soft, is_spared
+from sarrus.kernels.laws.tolerances import ABSURD_DEMAND, SAME_ACTIVITY, TIGHTER_LIMITS, WELL_WITHIN_SHARE
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory.law_layout import LawTable
 from sarrus.kernels.memory.record import Floats, laid
 from sarrus.kernels.platform.pointers import internal
-
-# The first of programs one after the other has limits that are so much tighter, relative to the largest control, every
-# other one half of that before it: so what was found before is inside.
-TIGHTER = 1e-9
-# Unknowns within this part of their shares have none of these in the way.
-_WELL_WITHIN = 1.0 - 1e-6
-# Programs with larger demands are no beginning for others.
-_ABSURD = 1e12
-# Activities that are nearer to 0, to 1 or to each other are the same.
-_SAME = 1e-6
 
 
 def distribution(table: LawTable, x: Floats, what: int) -> int:
@@ -90,7 +81,7 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
         return -1
     if what == ll.SAMPLE:
         _go_on(table)
-    if not largest_of(room.right, total) < _ABSURD:
+    if not largest_of(room.right, total) < ABSURD_DEMAND:
         forget_programs(table)
     return rank
 
@@ -156,7 +147,7 @@ def _next_activity(table, work, threshold):
     """Return the largest activity below a threshold, 0 where there is none."""
     below = 0.0
     for i in range(table.n_demands):
-        if work.active[i] > _SAME and work.active[i] < threshold - _SAME:
+        if work.active[i] > SAME_ACTIVITY and work.active[i] < threshold - SAME_ACTIVITY:
             below = max(below, work.active[i])
     return below
 
@@ -172,7 +163,7 @@ def _choose_rows(table, work, room, total, threshold):
         if table[at] != ll.FORCE:
             first = int(room.firsts[level])
             for i in range(table[at + 2]):
-                if work.active[table[at + 1] + i] < threshold - _SAME:
+                if work.active[table[at + 1] + i] < threshold - SAME_ACTIVITY:
                     fill(work.table + (first + i) * n, 0.0, n)
                     work.right[first + i] = 0.0
 
@@ -321,7 +312,7 @@ def _descend(table, work, room, near, again):
     if not found:
         return cn.FAILED
     memory.missing[0], used = kept + 2.0, _used_by(room, kept)
-    room.margin[0] = TIGHTER * largest_control(table, room, near)
+    room.margin[0] = TIGHTER_LIMITS * largest_control(table, room, near)
     for level in range(kept + 1, soft):
         slot, tells = slots + (levels + level) * size, level == kept + 1
         once = again and tells  # it begins outside the limits
@@ -366,13 +357,13 @@ def _come_close(table, work, room, near, used, exact, before):
             begin_cuts(table, room, lines)
             room.margin[0], slot = 0.0, slots + (levels - 1) * size
             if _least(table, work, room, lines, cones, kind, slot, _used_by(room, levels - 1), True):
-                memory.missing[0] = 0.0 if is_spared(table, work, _WELL_WITHIN) else levels + 1.0
+                memory.missing[0] = 0.0 if is_spared(table, work, WELL_WITHIN_SHARE) else levels + 1.0
                 return cn.EXACT
         copy(room.wanted, table.answer, n)
         least = misses_of(table, room, soft, room.goals)
         copy(room.needed, table.answer, n)
         enter(table, room, lines, cones, soft - 1, before > 0)
-        room.margin[0] = TIGHTER * largest_control(table, room, near)
+        room.margin[0] = TIGHTER_LIMITS * largest_control(table, room, near)
         memory.missing[0] = soft + 1.0
     begin_cuts(table, room, lines)
     for level in range(soft, levels):

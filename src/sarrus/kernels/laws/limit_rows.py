@@ -10,20 +10,15 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
-from sarrus.kernels.laws.faces import FREE, IDLE, LATER, NOTHING, RAY, SLACK
+from sarrus.kernels.laws.faces import FREE, IDLE, LATER, RAY, SLACK
 from sarrus.kernels.laws.soft_levels import cut_off, spared, wider
+from sarrus.kernels.laws.tolerances import CANCELLED_GAIN, FREE_ROW, HALF_LINE_ROUNDING, LIMITS_MISSED
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.platform.pointers import internal
 
 # What rows of no level belong to; levels whose rows may be missed: all of them, none.
 NO_LEVEL, ALL_LEVELS, NONE = -1, -2, -3
-# Where nothing is free, limits may be missed by this much, relative to the largest unknown.
-_MISSED = 1e-9
-# Entries of a row over directions that are smaller than this part of the largest one are rounding.
-_CANCELLED = 1e-13
-# What breaks a half-line by less than this, relative to the sizes of its terms, keeps to it.
-_ROUNDING = 1e-11
 
 
 @internal
@@ -245,7 +240,7 @@ def excess(table, room, i):
     for k in range(n):
         total += row[k] * answer[k]
         size += abs(row[k] * answer[k])
-    return total, _ROUNDING * size
+    return total, HALF_LINE_ROUNDING * size
 
 
 @internal
@@ -353,7 +348,7 @@ def _write(table, work, room, cone, used, free, width, i, at):
     largest = 0.0
     for c in range(free):
         largest = max(largest, abs(out[c]))
-    least = _CANCELLED * largest if largest > NOTHING * np.sqrt(size) else largest
+    least = CANCELLED_GAIN * largest if largest > FREE_ROW * np.sqrt(size) else largest
     for c in range(free):
         if not abs(out[c]) > least:
             out[c] = 0.0
@@ -390,7 +385,7 @@ def are_kept(cone, lines, count, sizes, allowed):
         cone.z[at] = max(0.0, np.sqrt(dot(outer, outer, sizes[c] - 1)) - cone.limits[at])
         missed = max(missed, cone.z[at])
         at += sizes[c]
-    return missed <= _MISSED * allowed
+    return missed <= LIMITS_MISSED * allowed
 
 
 @internal

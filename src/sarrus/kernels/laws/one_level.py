@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot
-from sarrus.kernels.laws.faces import COUNTS, ENDED, FREE, IDLE, LATER, SLACK, add_across, mark, use_up
+from sarrus.kernels.laws.faces import ENDED, FREE, IDLE, LATER, SLACK, add_across, mark, use_up
 from sarrus.kernels.laws.level_program import ONE, minimise, misses_of, program_of, size_of
 from sarrus.kernels.laws.limit_rows import (
     accuse,
@@ -16,22 +16,23 @@ from sarrus.kernels.laws.limit_rows import (
     wake,
     whole_sizes,
 )
+from sarrus.kernels.laws.tolerances import (
+    FAR_BEYOND_SOLUTION,
+    FLAT_SLOPE,
+    LEAST_PROXIMAL_WEIGHT,
+    LEVEL_MET,
+    MOST_PROGRAMS_PER_LEVEL,
+    MOST_PROXIMAL_WEIGHT,
+    POSITIVE_MULTIPLIER,
+    PROGRAMS_PER_LEVEL,
+    PROXIMAL_FACTOR,
+    PROXIMAL_WEIGHT,
+    WORTH_A_PROGRAM,
+)
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory.record import laid
 from sarrus.kernels.platform.pointers import internal
-
-# Programs for a level, each near what was found by that before it: at least so many, at most, and what another may find
-# it to miss less for which that is worth it, in parts of what it wants.
-_PASSES, _MOST_PASSES, _LESS = 3, 12, 1e-9
-# ε, relative to the square of the size of T; larger by this factor where rounding ends a program, smaller where a
-# program leads on, within the last two.
-_NEARBY, _LARGER, _SMALLEST, _LARGEST = 1e-7, 100.0, 1e-11, 1e-2
-# What a level misses, relative to what it wants, up to which it is fulfilled.
-MET = 1e-9
-# A miss proves that there is nothing better nearer than this many times the largest unknown. What rounding leaves of
-# its slope, relative to that.
-_FAR_AWAY, _FLAT = 1e3, 1e-10
 
 
 @internal
@@ -50,7 +51,7 @@ def fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once
             room.faces[i] = IDLE
     if at_most and wake(table, room, lines, level) == 0:
         return -1.0, demanded
-    room.nearby[0] = _NEARBY
+    room.nearby[0] = PROXIMAL_WEIGHT
     while not done:
         # one that is the first does not know yet of tighter limits
         begins = tells and turns == 0
@@ -61,13 +62,13 @@ def fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once
                 cone = program_of(table, room, lines, cones, used)
                 accuse(table, room, cone, lines, cones)
             missed = misses_of(table, room, level, room.goals)
-            done = turns >= _PASSES
+            done = turns >= PROGRAMS_PER_LEVEL
             if done and _leads_on(table, room, level, missed, demanded):
-                room.nearby[0], done = max(room.nearby[0] / _LARGER, _SMALLEST), False
+                room.nearby[0], done = max(room.nearby[0] / PROXIMAL_FACTOR, LEAST_PROXIMAL_WEIGHT), False
         else:
-            room.nearby[0] *= _LARGER
-            done = room.nearby[0] > _LARGEST or (once and turns == 1)
-        done = done or turns >= _MOST_PASSES
+            room.nearby[0] *= PROXIMAL_FACTOR
+            done = room.nearby[0] > MOST_PROXIMAL_WEIGHT or (once and turns == 1)
+        done = done or turns >= MOST_PROGRAMS_PER_LEVEL
     return missed if solved else 0.0, demanded
 
 
@@ -78,10 +79,10 @@ def pass_on(table, work, room, lines, cones, level, used, missed, demanded):
     scale = np.sqrt(size_of(table, room, level))
     out = laid(room.across, cn.across_sizes(n, int(room.firsts[table.n_levels]), cn.most_rows_of(table)))
     count = 0
-    if missed > MET * (1.0 + demanded):
+    if missed > LEVEL_MET * (1.0 + demanded):
         cone = program_of(table, room, lines, cones, used)
         _, slack = count_rows(table, room, lines, cones)
-        least = COUNTS * (2.0 * missed / scale)
+        least = POSITIVE_MULTIPLIER * (2.0 * missed / scale)
         count = mark(cone, lines, cones, whole_sizes(table), free + slack, free, least, room.faces, out)
     if table[ll.LEVELS + 3 * level] == ll.AT_MOST:
         count = _settle(table, work, room, lines, level, used, demanded, scale, out, count)
@@ -99,8 +100,8 @@ def is_proof(table, room, level, missed, least):
     rᵀ(T x' − d) ≥ ‖r‖² − s² e ‖x' − x‖: e = ε ‖x − x_0‖ and what rounding leaves of the slope. One that is as good as
     without limits has rᵀ(T x' − d) = least², so it is far away.
     """
-    slope = _slope_left(table, room, level) + _FLAT * missed * np.sqrt(size_of(table, room, level))
-    return missed**2 - least**2 > _FAR_AWAY * slope * largest_of(table.answer, table.nu)
+    slope = _slope_left(table, room, level) + FLAT_SLOPE * missed * np.sqrt(size_of(table, room, level))
+    return missed**2 - least**2 > FAR_BEYOND_SOLUTION * slope * largest_of(table.answer, table.nu)
 
 
 @internal
@@ -109,7 +110,7 @@ def demanded_by(table, room, level):
     n, total, at_most = table.nu, 0.0, table[ll.LEVELS + 3 * level] == ll.AT_MOST
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
         missed = dot(room.rows + row * n, table.answer, n) - room.right[row]
-        if not at_most or missed > -MET * (1.0 + abs(room.right[row])):
+        if not at_most or missed > -LEVEL_MET * (1.0 + abs(room.right[row])):
             total += room.right[row] ** 2
     return np.sqrt(total)
 
@@ -126,10 +127,10 @@ def _slope_left(table, room, level):
 @internal
 def _leads_on(table, room, level, missed, demanded):
     """Tell whether another program may find a level to miss less, by what is left of the slope."""
-    if missed <= MET * (1.0 + demanded):
+    if missed <= LEVEL_MET * (1.0 + demanded):
         return False
     less = _slope_left(table, room, level) * largest_of(table.answer, table.nu) / missed
-    return less > _LESS * (1.0 + demanded)
+    return less > WORTH_A_PROGRAM * (1.0 + demanded)
 
 
 @internal
@@ -139,7 +140,7 @@ def _settle(table, work, room, lines, level, used, demanded, scale, out, count):
     for i in range(lines):
         if room.faces[i] == SLACK and room.belongs[i] == level:
             more, _ = excess(table, room, i)
-            if more > MET * (1.0 + demanded):
+            if more > LEVEL_MET * (1.0 + demanded):
                 room.faces[i] = ENDED
                 count = add_across(room.limits, i, i + 1, n, work.turned, used, scale, out, count)
             else:

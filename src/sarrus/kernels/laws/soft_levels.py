@@ -17,12 +17,9 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.laws.faces import FREE, LATER
+from sarrus.kernels.laws.tolerances import SHARE_SLACK
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.platform.pointers import internal
-
-# What the levels above need may be passed by this part of a limit: so something is inside where two motors can only
-# take from each other.
-_ROOM = 1e-8
 
 
 @internal
@@ -37,7 +34,7 @@ def spared(table, most, whole, needed):
     if not (whole > 0.0 and whole < np.inf):
         return most
     share = cn.physics_of(table).soft_share[0]
-    return min(most, max(share * whole, needed + _ROOM * whole))
+    return min(most, max(share * whole, needed + SHARE_SLACK * whole))
 
 
 @internal

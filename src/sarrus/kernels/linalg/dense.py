@@ -15,22 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.kernels.algebra.dense import (
-    CHOLESKY,
-    COMPLETION,
-    LANCZOS,
-    LARGEST,
-    PRODUCT,
-    SINGULAR,
-    SOLUTION,
-    VALUES,
-)
+from sarrus.base.tolerances import LEAST_DIVISOR
+from sarrus.kernels.algebra.dense import CHOLESKY, COMPLETION, LARGEST, PRODUCT, SINGULAR, SOLUTION, VALUES
+from sarrus.kernels.algebra.tolerances import LANCZOS_STEPS, LEAST_RANK_CUT
+from sarrus.kernels.linalg.tolerances import EQUAL_PIVOTS
 from sarrus.kernels.platform import c_function
-
-# Singular values below this share of the largest one are rounding.
-NOISE = 1e-14
-# Columns whose pivots differ by less than a hundredth count as equal: the first one is taken.
-EQUAL = 0.99
 
 
 def product(a: Array, b: Array, *others: Array) -> Array:
@@ -91,7 +80,7 @@ def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: f
     values, small = lengths * scale, len(lengths)
     if small == 0:
         return Decomposition(np.eye(m), values, np.eye(n), 0)
-    clear = int(np.count_nonzero(lengths > NOISE * max(lengths[0], 1e-300)))
+    clear = int(np.count_nonzero(lengths > LEAST_RANK_CUT * max(lengths[0], LEAST_DIVISOR)))
     if rank is None:
         above = (values > cut) & (lengths > relative * lengths[0])
         rank = int(np.count_nonzero(above)) if cut or relative else clear
@@ -108,7 +97,7 @@ def thin_svd(matrix: Array, *, cut: float = 0.0, relative: float = 0.0) -> Decom
     if matrix.shape[0] < matrix.shape[1]:
         raise ValueError(f"a tall matrix is needed, got shape {matrix.shape}")
     values = lengths * scale
-    above = (values > cut) & (lengths > max(relative, NOISE) * max(lengths[:1], default=0.0))
+    above = (values > cut) & (lengths > max(relative, LEAST_RANK_CUT) * max(lengths[:1], default=0.0))
     rank = int(np.count_nonzero(above))
     left = (turned[:rank] / lengths[:rank, None]).T
     right = completed(inner[:rank]) if rank < len(inner) else inner
@@ -168,7 +157,7 @@ def largest(matrix: Array) -> float:
     if not matrix.size:
         return 0.0
     m, n = sorted(matrix.shape)
-    x, scale = _scaled(matrix, 2 * LANCZOS + m + n)
+    x, scale = _scaled(matrix, 2 * LANCZOS_STEPS + m + n)
     if _call(x, LARGEST, m, n) < 0:
         return float(singular_values(matrix)[0])
     return float(x[m * n] * scale)
@@ -229,7 +218,7 @@ def leading_columns(matrix: Array, count: int) -> list[int]:
     for _ in range(count):
         size = np.add.reduce(left * left, axis=0)
         size[order] = -1.0
-        best = int(np.argmax(size >= EQUAL * size.max()))
+        best = int(np.argmax(size >= EQUAL_PIVOTS * size.max()))
         order.append(best)
         if size[best] > 0.0:
             unit = left[:, best] / np.sqrt(size[best])

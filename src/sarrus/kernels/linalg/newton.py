@@ -7,14 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.kernels.linalg.tolerances import NEWTON_CONTRACTION, NEWTON_CONVERGED, SHORTEST_WAY
 
-# Largest contraction rate: corrections must at least halve, so that the solution belongs to the start
-# (Newton–Kantorovich).
-CONTRACTION = 0.5
-TOLERANCE = 1e-15
 MAX_ITERATIONS = 30
-# Smallest step of the parameter before the solution counts as lost.
-SHORTEST = 2.0**-12
 
 # x → (correction, condition number of its linear equations)
 Correction = Callable[[Array], tuple[Array, float]]
@@ -63,12 +58,12 @@ def newton(x: Array, correction: Correction, move: Move = np.add) -> Array | Non
         if not np.isfinite(size):
             return None
         scale = max(1.0, float(np.abs(x).max(initial=0.0)))
-        rate = size / before if before > 0.0 else CONTRACTION
+        rate = size / before if before > 0.0 else NEWTON_CONTRACTION
         noise = 100.0 * np.finfo(float).eps * condition * scale
-        if rate > CONTRACTION and size > noise:
+        if rate > NEWTON_CONTRACTION and size > noise:
             return None
         x = move(x, step)
-        if rate > CONTRACTION or rate / (1.0 - rate) * size <= TOLERANCE * scale:
+        if rate > NEWTON_CONTRACTION or rate / (1.0 - rate) * size <= NEWTON_CONVERGED * scale:
             return x
         before = size
     return None
@@ -80,7 +75,7 @@ def follow(x: Array, solve: Callable[[Array, float], Array | None]) -> tuple[Arr
     ``solve(x, s)`` returns the solution at s near x, or None; then the step in s is halved.
     """
     s, step = 0.0, 1.0
-    while s < 1.0 and step >= SHORTEST:
+    while s < 1.0 and step >= SHORTEST_WAY:
         trial = solve(x, s + step)
         if trial is None:
             step *= 0.5

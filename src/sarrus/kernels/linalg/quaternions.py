@@ -8,9 +8,8 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.kernels.memory.layout import UNIT
-
-SHORTEST = 1e-9
+from sarrus.kernels.linalg.tolerances import NO_QUATERNION
+from sarrus.kernels.memory.tolerances import UNIT_QUATERNION
 
 
 def are_unit(q: Array, starts: np.ndarray) -> bool:
@@ -19,7 +18,7 @@ def are_unit(q: Array, starts: np.ndarray) -> bool:
         part = q[start : start + 4].tolist()
         if len(part) == 4:
             w, x, y, z = part
-            if abs(w * w + x * x + y * y + z * z - 1.0) > UNIT:
+            if abs(w * w + x * x + y * y + z * z - 1.0) > UNIT_QUATERNION:
                 return False
     return True
 
@@ -29,7 +28,7 @@ def normalize(q: Array, starts: Iterable[int]) -> int | None:
     for start in starts:
         part = q[..., start : start + 4]
         size = np.sqrt(np.add.reduce(part * part, axis=-1, keepdims=True))
-        if (size < SHORTEST).any():
+        if (size < NO_QUATERNION).any():
             return int(start)
         part /= size
     return None

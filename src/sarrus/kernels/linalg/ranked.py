@@ -15,15 +15,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
-
-# Relative singular value of A, to the largest one nearby, that counts as zero: looser than printed digits.
-CUT = 1e-6
-# Relative singular value that is rounding, for rows known to be dependent, stiffness matrices and actuation matrices.
-ROUNDING = 1e-9
-# Cosine below which directions of orthonormal bases are orthogonal.
-NORMAL = 0.5
-# Squared length below which a row of an orthonormal basis of the left null space is zero.
-_ABSENT = 1e-9
+from sarrus.kernels.linalg.tolerances import ABSENT_ROW, RANK_CUT
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +69,7 @@ class Ranked:
     @property
     def determined(self) -> np.ndarray:
         """Mask (m,) of the entries of λ that Aᵀλ determines: e_j in the range of A; False for a zero row."""
-        return np.asarray((self.left_null**2).sum(axis=1) < _ABSENT)
+        return np.asarray((self.left_null**2).sum(axis=1) < ABSENT_ROW)
 
 
 def at_rank(matrix: Array, rank: int) -> Ranked:
@@ -107,18 +99,18 @@ def _parts(found: dense.Decomposition) -> Ranked:
     return Ranked(values, rank, left[:, :rank], left[:, rank:], right[:rank].T, right[rank:].T)
 
 
-def rank_of(matrix: Array, relative: float = CUT, scale: float = 0.0) -> int:
+def rank_of(matrix: Array, relative: float = RANK_CUT, scale: float = 0.0) -> int:
     """Return the number of singular values above ``relative`` × the largest one, or × ``scale`` if that is more."""
     return rank_by(dense.even_singular_values(matrix), relative, scale)
 
 
-def rank_by(values: Array, relative: float = CUT, scale: float = 0.0) -> int:
+def rank_by(values: Array, relative: float = RANK_CUT, scale: float = 0.0) -> int:
     """Return the number of singular values above ``relative`` × the largest one, or × ``scale`` if that is more."""
     return int(np.count_nonzero(values > relative * max(values.max(initial=0.0), scale)))
 
 
 def are_independent(columns: Array) -> bool:
-    """Tell whether the smallest singular value of columns keeps the share `CUT` of the largest one."""
+    """Tell whether the smallest singular value of columns keeps the share `RANK_CUT` of the largest one."""
     rows, count = columns.shape
     return count == 0 or (rows >= count and rank_of(columns) == count)
 

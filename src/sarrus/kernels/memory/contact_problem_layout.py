@@ -12,10 +12,8 @@ WIDEST = 6
 SOLVED, UNSOLVED = 0, 1
 # Rows from which on an island is sparse, and cone programs take too long to help where Newton's method does not.
 MANY = 96
-# Relative residual that an answer usually has at the most.
-USUAL = 1e-8
-# Added to what is asked for a rough answer, and the relative residual of that.
-ROUGH, ROUGHLY = 1000, 1e-7
+# Added to what is asked for a rough answer, with a residual of `ROUGH_RESIDUAL`.
+ROUGH = 1000
 
 
 class Parts(Record, of=int):

@@ -7,9 +7,6 @@ from typing import Annotated, Any, NamedTuple
 from sarrus.kernels.memory.layout import input_size
 from sarrus.kernels.memory.record import Record, laid
 
-# Size of the smallest pivot, relative to its largest value in the run, below which a minimum is a passage.
-CLOSE = 0.05
-
 
 class PassageHeader(Record):
     """What is known so far."""

@@ -215,8 +215,6 @@ FUNCTIONS = (
     "rate", "energy", "metric", "closing", "slipping", "whole",
 )  # fmt: skip
 
-# A quaternion whose squared length is this near to one counts as a rotation.
-UNIT = 1e-12
 
 # values of ``table.elimination``
 TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
@@ -231,15 +229,6 @@ STRIDE = 1 << 20
 NO_ANSWER, NOT_ARRAYS, NOT_UNIT = -1, -4, -5
 # What to project: nothing, velocities, positions and velocities, these and invariants of the motion.
 NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_INVARIANTS = 0, 1, 2, 3
-
-# Relative residual of an answer, where rows are independent; dependent ones are met to `Options.inconsistent`.
-MET = 1e-9
-# Condition number of M, each coordinate in units of its own √M_kk, up to which sums in the kinetic metric are about as
-# large as those in A a + γ; and from which on a may be wrong by more than 1e-6.
-FAIR, ILL = 1e4, 1e-6 / 2.2e-16
-# From this one on the null space of A is looked at instead, where the table has ``whole``; from the second one on M is
-# no metric; from the third one on a pivot of M is rounding, and M is singular.
-HEAVY, NO_METRIC, SINGULAR_MASS = 1e8, 1e12, 1e15
 
 
 class Gauge(Record):

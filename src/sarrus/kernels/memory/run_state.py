@@ -90,17 +90,3 @@ class Run(Steps, Request):
 
 
 N_STATE = len(Run.fields)
-
-# Steps after which a state on the way is noted first, by how many times as many the next one comes, and how many are.
-FIRST_LOOK, NEXT_LOOK, MOST_LOOKS = 6.0, 3.0, 14
-
-# h |λ| from which on the explicit method of order 8 is held back by stability, not by accuracy (Hairer and Wanner,
-# Solving Ordinary Differential Equations II, 2nd ed., IV.2).
-STIFF_8 = 6.1
-# h |λ| of an implicit step below which an explicit one would do: its steps are as long, and cost several times less.
-EASY = 1.0
-# The classical method of order 4 is stable to 2.785 on the real axis and to 2.828 on the imaginary one.
-LIMIT_OF_RK4 = 2.83
-
-# Relative size of the pivots beyond the generic rank from which redundant rows count as split at the stages.
-SPLIT_PIVOT = 1e-13

@@ -6,5 +6,3 @@ from __future__ import annotations
 GOOD, MET, UNMET = 0, 1, 2
 # Where the results lie in x: largest residuals of M a = f + F, of M a = f + Aᵀλ and of A a + γ, and the error.
 FORCE, MULTIPLIERS, ROWS, ERROR, N_RESULTS = 0, 1, 2, 3, 4
-# A change of every entry of a by less than this needs no closer look.
-SURE = 1e-7

@@ -30,12 +30,10 @@ from sarrus.kernels.memory.models_layout import (
     models_workspace,
 )
 from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.models.tolerances import LOST_RANK
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.forward import answer_at
-
-# Rows whose pivot is below this part of the largest one have not the rank that forward dynamics found.
-DEPENDENT = 1e-12
 
 
 def general_models(table: ModelsTable, x: Floats, what: int) -> int:
@@ -79,7 +77,7 @@ def _derivatives(table, own, work, k):
         _add_product(1.0, table.rows, table.dof, nq, d + at[RATE_V], nv, work.w, nv)
     copy(d + at[JACOBIAN], work.matrix, nc * nv)
     A = _matrix(table, work)
-    used = fa.factor(A, table.rank, DEPENDENT, 0.0)
+    used = fa.factor(A, table.rank, LOST_RANK, 0.0)
     if table.rank < nc:
         fa.reduce(A, table.rank)
     return used == table.rank

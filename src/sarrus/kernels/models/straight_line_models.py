@@ -11,11 +11,9 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import axpy, copy, fill, is_finite, multiply, set_unit, swap
 from sarrus.kernels.memory.models_layout import States, StraightLineTable, whole_width
+from sarrus.kernels.models.tolerances import CLEAR_CHANGE_OF_COORDINATES
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
-
-# Smallest pivot of P, as a fraction of its largest entry, below which the change of coordinates is left to others.
-CLEAR = 2e-2
 
 
 def own_models(table: StraightLineTable, x: States, what: int) -> int:
@@ -118,7 +116,7 @@ def _invert(P, n):
             weight = P[r * width + k]
             if r != k and weight != 0.0:
                 axpy(-weight, behind, P + (r * width + k + 1), left)
-    return smallest > CLEAR * largest
+    return smallest > CLEAR_CHANGE_OF_COORDINATES * largest
 
 
 @internal

@@ -30,10 +30,9 @@ from sarrus.codegen.addresses import beginning
 from sarrus.codegen.machine import LoadedCode, baseline, build_object, host
 from sarrus.kernels.platform.prebuilt import shipped
 from sarrus.kernels.platform.source_digest import OPTIMIZATION, sources
+from sarrus.kernels.platform.tolerances import COMPILE_PATIENCE
 
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-# Where another process compiles a kernel meanwhile, this long [s] is waited for it.
-_PATIENCE = 120.0
 # A kernel is loaded once: others may hold its address.
 _LOADING = threading.RLock()
 
@@ -111,7 +110,7 @@ class Kernel:
                 return LoadedCode(ready)
         if self._builder is not None:
             with suppress(subprocess.TimeoutExpired):
-                self._builder.wait(_PATIENCE)
+                self._builder.wait(COMPILE_PATIENCE)
         entry = cache.load(self._key)
         if entry is not None:
             with suppress(CompilationError):

@@ -8,11 +8,13 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from sarrus.base import tolerances
 from sarrus.codegen import machine
 
 OPTIMIZATION = 2  # level of LLVM's code generator
 HERE = Path(__file__).parents[1]  # the wing of the kernels
-# What every kernel is made with, whether its module imports it or not.
+# What every kernel is made with, whether its module imports it or not: files of other wings, modules of this one.
+_OF_OTHER_WINGS = (machine.__file__, tolerances.__file__)
 _TOOLS = (
     "memory.record",
     "platform.build",
@@ -73,7 +75,9 @@ def _names(text: str) -> Iterable[str]:
 
 @cache
 def _digest(modules: tuple[str, ...]) -> str:
-    digest = hashlib.blake2b(Path(machine.__file__).read_bytes(), digest_size=16)
+    digest = hashlib.blake2b(digest_size=16)
+    for file in _OF_OTHER_WINGS:
+        digest.update(Path(file).read_bytes())
     for module in modules:
         digest.update(hashlib.blake2b(_source(module), digest_size=16).digest())
     return digest.hexdigest()

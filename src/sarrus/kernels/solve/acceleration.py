@@ -21,16 +21,26 @@ from sarrus.kernels.algebra.vectors import add, axpy, copy, fill, is_finite
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.memory.tolerances import (
+    FAIR_MASS,
+    HEAVY_MASS,
+    ILL_CONDITIONED_MASS,
+    ROWS_MET,
+    SINGULAR_MASS,
+)
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import inlined, internal
 from sarrus.kernels.solve import checking as ch
-
-# Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter: an answer
-# keeps thirteen of them; a stage and the end of a step keep eleven, and a projection repeats until the rows are met. A
-# stage that is refined needs some only.
-CLEAR, CLEAR_ENOUGH, CLEAR_AT_ALL = 1e-3, 1e-5, 1e-11
-# Corrections of a stage, at most; the share that one leaves if the next may help; and what is rounding in any case.
-REFINEMENTS, SHARE, ROUNDING = 5, 0.1, 1e-15
+from sarrus.kernels.solve.tolerances import (
+    CLEARANCE_OF_ANSWER,
+    CLEARANCE_OF_STAGE,
+    CLEARANCE_TO_REFINE,
+    REFINED_ENOUGH,
+    REFINEMENT_GAIN,
+    REFINEMENT_ROUNDING,
+    REFINEMENTS,
+    REGULAR_PIVOT,
+)
 
 
 def acceleration(table: Table, x: Floats, want: int) -> int:
@@ -50,7 +60,9 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
             good = solve_stage(table, x, work)
         else:
             call_native(table.checked, x, work.a)
-            good = _serves(table, work.gauge, CLEAR_ENOUGH if want == la.PIVOTS else CLEAR)
+            good = _serves(
+                table, work.gauge, CLEARANCE_OF_STAGE if want == la.PIVOTS else CLEARANCE_OF_ANSWER
+            )
         if good and is_finite(work.a, nv):
             contradiction = facts.contradiction
             fill(facts, 0.0, la.N_FACTS)
@@ -77,7 +89,7 @@ def _by_pivots(table, x, want, work):
     if table.whole == 0:
         if not good:
             return -1
-    elif not (good and ch.weakest(work.mass, nv) <= la.HEAVY):
+    elif not (good and ch.weakest(work.mass, nv) <= HEAVY_MASS):
         return call_kernel(table.null_space_solve, table, x, want)
     if table.elimination == la.CHOLESKY:
         fa.solve_l_transposed(work.mass, nv, work.force)
@@ -95,9 +107,13 @@ def solve_stage(table, x, work):
     copy(answer.a, work.a, table.nv)
     copy(answer.rate, work.rate, table.nq)
     copy(answer.gauge, work.gauge, la.N_GAUGE)
-    if _serves(table, answer.gauge, CLEAR_ENOUGH):
+    if _serves(table, answer.gauge, CLEARANCE_OF_STAGE):
         return True
-    return table.unmet != 0 and _serves(table, answer.gauge, CLEAR_AT_ALL) and _refine(table, x, answer, work)
+    return (
+        table.unmet != 0
+        and _serves(table, answer.gauge, CLEARANCE_TO_REFINE)
+        and _refine(table, x, answer, work)
+    )
 
 
 @internal
@@ -111,9 +127,12 @@ def _refine(table, x, answer, work):
     for _ in range(REFINEMENTS):
         copy(work.a, work.spare + size, nv)
         call_native(table.unmet, work.spare, answer.residual)
-        left, rounding = largest_gap(table, answer.residual, nc), ROUNDING * longest_entry(table, work.a)
-        if left <= rounding or not left < SHARE * before:
-            return left <= 1e3 * rounding
+        left, rounding = (
+            largest_gap(table, answer.residual, nc),
+            REFINEMENT_ROUNDING * longest_entry(table, work.a),
+        )
+        if left <= rounding or not left < REFINEMENT_GAIN * before:
+            return left <= REFINED_ENOUGH * rounding
         before = left
         call_native(table.nearest, answer.factors, work.step)
         add(work.step, work.a, nv)
@@ -126,7 +145,7 @@ def _serves(table, gauge, clear):
 
     The rows that hold its light direction are large in the kinetic metric there.
     """
-    light = table.whole != 0 and not gauge.largest_entry <= la.HEAVY * table.settings.scale_of_even_rows**2
+    light = table.whole != 0 and not gauge.largest_entry <= HEAVY_MASS * table.settings.scale_of_even_rows**2
     return not light and is_clear(table.settings, gauge, clear)
 
 
@@ -143,14 +162,14 @@ def are_regular(settings, least_pivot, largest_entry):
     That a row is short costs its pivot no digits but those of its entries, which a clearance does not tell of.
     """
     size = max(largest_entry, settings.scale_of_even_rows**2)
-    cut = max(10.0 * settings.singular_cut, 1e-7)
+    cut = max(10.0 * settings.singular_cut, REGULAR_PIVOT)
     return least_pivot > cut * cut * size
 
 
 @inlined
 def _is_met(table, gauge):
     """Tell whether an answer meets the constraints, dependent rows as far as the data allow."""
-    tolerance = la.MET if table.n_dependent == 0 else table.settings.inconsistent
+    tolerance = ROWS_MET if table.n_dependent == 0 else table.settings.inconsistent
     return gauge.missed <= tolerance and gauge.contradiction <= table.settings.inconsistent
 
 
@@ -158,14 +177,14 @@ def _is_met(table, gauge):
 def _note_checks(table, work):
     """Note what straight-line code says of its answer; return the rank, −1 where M is singular."""
     gauge, facts = work.gauge, work.facts
-    if not gauge.weakest_mass < la.SINGULAR_MASS:
+    if not gauge.weakest_mass < SINGULAR_MASS:
         return -1
     facts.weakest, facts.unmet = gauge.weakest_mass, gauge.missed
     facts.contradiction, facts.residual = gauge.contradiction, gauge.residual
     if table.generic_rank > 0:
         facts.largest, facts.smallest = np.sqrt(gauge.largest_entry), np.sqrt(gauge.smallest)
         facts.beyond = np.sqrt(max(gauge.beyond, 0.0))
-    if not gauge.weakest_mass <= la.ILL:
+    if not gauge.weakest_mass <= ILL_CONDITIONED_MASS:
         facts.outcome = la.ILL_CONDITIONED_ANSWER
     return table.generic_rank
 
@@ -207,9 +226,9 @@ def _project(table, x, want, work):
     weak, whole = 0.0, False
     if looks:
         weak = ch.weakest(work.mass, nv)
-        if not weak < la.SINGULAR_MASS:
+        if not weak < SINGULAR_MASS:
             return -1
-        whole = weak > la.FAIR
+        whole = weak > FAIR_MASS
     for i in range(nv):
         work.a[i] = work.force[i] + work.step[i]
     if want > la.SLOPE:
@@ -218,7 +237,7 @@ def _project(table, x, want, work):
             if whole:
                 fa.solve_l(work.mass, nv, work.a)
             missed = ch.unmet(table, work, used, whole, True)
-            if not missed <= la.MET:
+            if not missed <= ROWS_MET:
                 ch.refine(table, work, used, whole)
                 fa.multipliers(A, used, work.y, work.extra, work.lam)
                 missed = ch.unmet(table, work, used, whole, False)

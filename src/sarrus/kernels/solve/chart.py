@@ -25,6 +25,7 @@ from sarrus.kernels.memory.record import Floats, laid
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.projection import MAX_ITERATIONS
+from sarrus.kernels.solve.tolerances import STAGNANT_CORRECTION
 
 # What `contraction` says of Newton's method.
 DONE, GO_ON, LOST = 1, 0, -1
@@ -151,7 +152,7 @@ def correct_velocity(table, chart, asked, room, x, work):
         add(step, x + nq, table.nv)
         if not np.isfinite(longest):
             return False
-        if longest < 1e-13:
+        if longest < STAGNANT_CORRECTION:
             break
     return True
 

@@ -13,15 +13,15 @@ import numpy as np
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.vectors import add, axpy, copy, dot, dot_from
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.tolerances import ILL_CONDITIONED_MASS, ROWS_MET
 from sarrus.kernels.platform.pointers import internal
-
-# As much of what the forces would do alone is no residual: rounding, and rounding of rounding, which refinement leaves.
-ROUNDING, FAINT = 1e-14, 1e-22
-# Rows whose terms are all below this part of what the forces would do if M were its diagonal: γ is zero and a is
-# rounding, as at rest, and no correction makes it more.
-NOTHING = 1e-14
-# Forces that cancel in all rows but a few: as much of the largest counts as summed in every row of M a = f + Aᵀλ.
-NOISE = 1e-4
+from sarrus.kernels.solve.tolerances import (
+    CANCELLED_FORCES,
+    FAINT_RESIDUAL,
+    ROUNDING_OF_REFINEMENT,
+    ROUNDING_OF_ROWS,
+    ROWS_AT_REST,
+)
 
 
 @internal
@@ -54,7 +54,7 @@ def contradiction(table, work, used, x, reach, eliminated):
                 turns = _turning(table, work, x)
                 if eliminated:
                     pushed = _pushing(table, work)
-            if abs(value) > 10.0 * ROUNDING * max(pushed, turns) * length:
+            if abs(value) > 10.0 * ROUNDING_OF_ROWS * max(pushed, turns) * length:
                 worst = max(worst, abs(value) / (size + _largest_beside(table, work.bias, own)))
     return worst
 
@@ -120,7 +120,7 @@ def _largest_beside(table, values, j):
 
 @internal
 def unmet(table, work, used, whole, strict):
-    """Return the largest relative residual of the answer, 0 where all are below `layout.MET`; Â lies at work.copy.
+    """Return the largest relative residual of the answer, 0 where all are below `ROWS_MET`; Â lies at work.copy.
 
     work.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or
     larger by the condition number of L. The residuals of the constraints, negative, are left at work.rhs. Rows that are
@@ -132,7 +132,7 @@ def unmet(table, work, used, whole, strict):
     for c in range(nv):
         total += work.force[c] ** 2 + work.step[c] ** 2
         work.extra[c] = work.step[c]
-    faint = (FAINT if whole else 10.0 * ROUNDING) ** 2 * total
+    faint = (ROUNDING_OF_REFINEMENT if whole else 10.0 * ROUNDING_OF_ROWS) ** 2 * total
     short = (settings.singular_cut * settings.scale_of_even_rows) ** 2 if used < nc else 0.0
     effort = -1.0
     missed = False
@@ -150,7 +150,7 @@ def unmet(table, work, used, whole, strict):
             value, size = _row_of_whole(work, nv, j)
         work.rhs[j] = -value
         work.norms[j] = -size  # met
-        if abs(value) > la.MET * size:
+        if abs(value) > ROWS_MET * size:
             length = dot(row, row, nv)
             noticed = value * value > faint * length
             if strict and not whole and not noticed:
@@ -166,7 +166,7 @@ def unmet(table, work, used, whole, strict):
                 size = work.norms[j] if used == nc else _largest_beside(table, work.norms, j)
                 worst = max(worst, abs(work.rhs[j]) / size)
     left = dot(work.extra, work.extra, nv)
-    if left > la.MET**2 * total:
+    if left > ROWS_MET**2 * total:
         worst = max(worst, np.sqrt(left / total))
     return worst
 
@@ -188,12 +188,13 @@ def _effort(table, work):
 
 @internal
 def _is_noticed(table, work, row, size, effort):
-    """Tell whether ``size`` is more than rounding of what an effort does in a row A = Â L: NOTHING effort √Σ A_i²/M_ii.
+    """Tell whether ``size`` is more than rounding of what an effort does in a row A = Â L.
 
-    That length, as if M were its diagonal, is summed until it is long enough: from the end, where A_i has fewest terms.
+    Rounding is ROWS_AT_REST effort √Σ A_i²/M_ii. That length, as if M were its
+    diagonal, is summed until it is long enough: from the end, where A_i has fewest terms.
     """
     nv, total = table.nv, 0.0
-    square, reach, i = size * size, (NOTHING * effort) ** 2, nv
+    square, reach, i = size * size, (ROWS_AT_REST * effort) ** 2, nv
     while i > 0 and square > reach * total:
         i -= 1
         entry = mass = 0.0
@@ -266,11 +267,11 @@ def outcome(table, work, used):
     """Return what the facts of a solve say of it: the number of a `sarrus.base.status.Status`."""
     settings, dependent = table.settings, used < table.nc
     least_squares = work.facts.contradiction > settings.inconsistent
-    if not work.facts.weakest <= la.ILL:
+    if not work.facts.weakest <= ILL_CONDITIONED_MASS:
         return la.ILL_CONDITIONED_ANSWER
     if least_squares or (dependent and not work.facts.unmet <= settings.inconsistent):
         return la.INCONSISTENT_ANSWER
-    if not dependent and not work.facts.unmet <= la.MET:
+    if not dependent and not work.facts.unmet <= ROWS_MET:
         return la.ALMOST_ANSWER
     return la.SINGULAR_ANSWER if used < table.generic_rank else la.COMPLETE_ANSWER
 
@@ -294,13 +295,13 @@ def unmet_whole(table, work, used, reach):
             value += part
             size += abs(part)
             length += row[c] * row[c]
-        rounding = 10.0 * ROUNDING * reach * np.sqrt(length)
+        rounding = 10.0 * ROUNDING_OF_ROWS * reach * np.sqrt(length)
         work.rhs[j] = value if length > short * short and abs(value) > rounding else 0.0
         work.norms[j] = size
         largest = max(largest, size)
     for j in range(nc):
         value = abs(work.rhs[j])
-        if value > 0.01 * ROUNDING * largest:
+        if value > FAINT_RESIDUAL * ROUNDING_OF_ROWS * largest:
             size = work.norms[j] if used == nc else _largest_beside(table, work.norms, j)
             worst = max(worst, value / size)
     for i in range(nv):
@@ -316,9 +317,9 @@ def unmet_whole(table, work, used, reach):
             size += abs(part)
         work.rhs[i] = value
         work.norms[i] = size
-        total = max(total, size, ROUNDING * largest * work.mass[i * nv + i])
+        total = max(total, size, ROUNDING_OF_ROWS * largest * work.mass[i * nv + i])
     for i in range(nv):
         value = abs(work.rhs[i])
         if value > 0.0:
-            worst = max(worst, value / (work.norms[i] + NOISE * total))
+            worst = max(worst, value / (work.norms[i] + CANCELLED_FORCES * total))
     return worst

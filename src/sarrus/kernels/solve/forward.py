@@ -10,6 +10,7 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.python_objects import ArrayObject, FloatObject
 from sarrus.kernels.memory.record import Floats, Record
+from sarrus.kernels.memory.tolerances import UNIT_QUATERNION
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.platform.python_call import is_vector
@@ -89,7 +90,10 @@ def _answer(table, out, work):
     nq, nv, nc = table.nq, table.nv, table.nc
     for k in range(table.n_quaternions):
         i = table[la.QUATERNIONS + k]
-        if abs(x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2] + x[i + 3] * x[i + 3] - 1.0) > la.UNIT:
+        if (
+            abs(x[i] * x[i] + x[i + 1] * x[i + 1] + x[i + 2] * x[i + 2] + x[i + 3] * x[i + 3] - 1.0)
+            > UNIT_QUATERNION
+        ):
             return la.NOT_UNIT
     rank = call_kernel(table.acceleration, table, x, la.ANSWER)
     facts = 2 * nv + nc

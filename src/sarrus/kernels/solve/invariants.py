@@ -20,11 +20,7 @@ from sarrus.kernels.memory.record import Floats, laid
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.projection import load_metric, project
-
-# Part of its size by which a motion may change an invariant, as its rate adds up: beyond it is none.
-CHANGED = 1e-7
-# Part of its size to which an invariant is met where a projection ends.
-MET = 1e-9
+from sarrus.kernels.solve.tolerances import INVARIANT_CHANGED, INVARIANT_MET, INVARIANT_ROUNDING
 
 
 class InvariantRoom(NamedTuple):
@@ -55,7 +51,7 @@ def projection_with_invariants(table: Table, x: Floats, what: int) -> int:
     Newton on the stacked φ = 0, ψ = 0, I = target; of all steps the one with the least δqᵀM δq/s² + δvᵀM δv, for any
     rank: rows of invariants that depend on others are left out, and those whose gradient vanishes, as that of the
     energy does at rest in an equilibrium. Invariants are measured by their size, or by the target where that is larger.
-    −1 where one is not met to `MET` then.
+    −1 where one is not met to `INVARIANT_MET` then.
     """
     rank = project(table, x, what != la.VELOCITIES)
     if rank < 0 or what != la.CONSTRAINTS_AND_INVARIANTS:
@@ -102,11 +98,11 @@ def _newton(table, x):
         longest = max(longest_entry(table, room.step), longest_entry(table, room.step + nv))
         if not np.isfinite(longest):
             return False
-        if worst < 1e-14 or longest < 1e-14:
-            return far < MET
+        if worst < INVARIANT_ROUNDING or longest < INVARIANT_ROUNDING:
+            return far < INVARIANT_MET
         move(table, x, room.step, room.scratch)
         add(room.step + nv, x + nq, nv)
-    return worst < MET
+    return worst < INVARIANT_MET
 
 
 @internal
@@ -137,7 +133,7 @@ def changes(table, x, h, slopes, work):
     for i in range(table.n_invariants):
         kept.rate[i] = room.rates[i]
         kept.pending[i] = kept.rate[i] * h * every
-        limit = CHANGED * max(kept.size[i], abs(kept.target[i]))
+        limit = INVARIANT_CHANGED * max(kept.size[i], abs(kept.target[i]))
         found = found or abs(kept.change[i] + kept.pending[i]) > limit
     return found
 

@@ -18,6 +18,7 @@ from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import inlined, internal
 from sarrus.kernels.solve import checking as ch
 from sarrus.kernels.solve.acceleration import complete_dynamics, solve_rows
+from sarrus.kernels.solve.tolerances import LEAST_SQUARED_PIVOT
 
 
 def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
@@ -65,7 +66,7 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
     if not fa.cholesky_ltl(work.copy, free):
         return -1
     for i in range(free):
-        if not work.copy[i * free + i] ** 2 > 1e-14 * largest:
+        if not work.copy[i * free + i] ** 2 > LEAST_SQUARED_PIVOT * largest:
             return -1
     z = work.rhs + used
     fa.solve_l_transposed(work.copy, free, z)

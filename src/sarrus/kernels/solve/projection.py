@@ -22,20 +22,23 @@ from sarrus.kernels.algebra.vectors import add, copy, copy_scaled, dot_from, fil
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.memory.tolerances import NO_METRIC
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import inlined, internal
-from sarrus.kernels.solve.acceleration import CLEAR_ENOUGH, is_clear
+from sarrus.kernels.solve.acceleration import is_clear
 from sarrus.kernels.solve.checking import weakest
 from sarrus.kernels.solve.simplified_newton import close_nearby
+from sarrus.kernels.solve.tolerances import (
+    CLEARANCE_OF_STAGE,
+    CLOSED_TO_ROUNDING,
+    FAR_STEP,
+    QUADRATIC_STEP,
+    STAGNANT_CORRECTION,
+)
 
 MAX_ITERATIONS = 12
 # So many of straight-line code: what does not converge quickly, a rank-revealing factorisation may do.
 DIRECT_ITERATIONS = 6
-# Newton squares the error: after a step shorter than the first of these what is left is rounding, if below the second.
-QUICK, ROUNDING = 3e-8, 1e-12
-# Where M is not traced, velocities are projected in the metric of where the projection began, unless a position step
-# was longer than this.
-FAR = 1e-6
 
 
 def projection(table: Table, x: Floats, what: int) -> int:
@@ -65,7 +68,7 @@ def project(table, x, positions):
         if far < 0.0:
             return -1
         fresh = True
-        if dense and far > FAR:
+        if dense and far > FAR_STEP:
             load_metric(table, x, work)
     if table.nc == 0:
         return 0
@@ -91,15 +94,19 @@ def _close(table, x, work):
         call_native(table.closed, x, work.native)
         gap, left = largest_gap(table, answer.gap, table.nh), largest_gap(table, answer.left, table.nh)
         if not (
-            is_clear(settings, answer.gauge, CLEAR_ENOUGH) and is_finite(answer.place, nq) and left < np.inf
+            is_clear(settings, answer.gauge, CLEARANCE_OF_STAGE)
+            and is_finite(answer.place, nq)
+            and left < np.inf
         ):
             break
         if iteration > 0 or gap > 0.1 * settings.position_tolerance:
             copy(answer.place, x, nq)
         longest = longest_entry(table, answer.step)
-        closed = left <= settings.position_tolerance or (longest < QUICK and left <= ROUNDING)
+        closed = left <= settings.position_tolerance or (
+            longest < QUADRATIC_STEP and left <= CLOSED_TO_ROUNDING
+        )
         # after a long step v was projected with rows of elsewhere
-        if closed and longest < FAR and is_finite(answer.speed, nv):
+        if closed and longest < FAR_STEP and is_finite(answer.speed, nv):
             copy(answer.speed, x + nq, nv)
             return True
     copy(given, x, nq)
@@ -129,7 +136,7 @@ def is_factor(factor, n):
 def is_metric(table, factor):
     """Tell whether L measures motions: not where M is singular but for rounding, where that may happen."""
     n = table.nv
-    return is_factor(factor, n) and (table.whole == 0 or weakest(factor, n) <= la.NO_METRIC)
+    return is_factor(factor, n) and (table.whole == 0 or weakest(factor, n) <= NO_METRIC)
 
 
 @internal
@@ -189,7 +196,7 @@ def project_position(table, x, work):
         tolerance = settings.position_tolerance
         if residual <= (tolerance if iteration > 0 else 0.1 * tolerance):
             return far
-        if quick and residual <= ROUNDING:
+        if quick and residual <= CLOSED_TO_ROUNDING:
             return far
         if not np.isfinite(residual):
             return -1.0
@@ -198,7 +205,7 @@ def project_position(table, x, work):
         copy_scaled(-1.0, work.native, work.rhs, nh)
         correct(table, nh, limit, work.native + nh, factor, work)
         longest = longest_entry(table, work.step)
-        far, quick, stagnant = max(far, longest), longest < QUICK, longest < 1e-13
+        far, quick, stagnant = max(far, longest), longest < QUADRATIC_STEP, longest < STAGNANT_CORRECTION
         move(table, x, work.step, work.x)
     return far if residual <= settings.accepted_residual else -1.0
 
@@ -259,6 +266,6 @@ def project_velocity(table, x, work, fresh):
             largest = max(largest, abs(value) * factors.rows[j])
         rank = correct(table, nc, table.generic_rank, rows, factor, work)
         add(work.step, x + nq, nv)
-        if largest < 1e-13:
+        if largest < STAGNANT_CORRECTION:
             break
     return rank

@@ -15,19 +15,16 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.acceleration import solve_stage
+from sarrus.kernels.solve.tolerances import (
+    CLOSED_TO_ROUNDING,
+    FAR_STEP,
+    NEARBY_FACTORS,
+    ROUNDING_OF_SPEED,
+    SIMPLIFIED_CONTRACTION,
+)
 
-# A correction leaves at most this share, else the factors are not those of a state nearby.
-SHARE = 0.25
 # Corrections with one set of factors, at most.
 ROUNDS = 8
-# Where corrections no longer tell, what is left is rounding if it is below this.
-ROUNDING = 1e-12
-# What a first correction with factors of another state may leave.
-ASIDE = 1e-12
-# Steps longer than this change M and A for the velocities.
-FAR = 1e-6
-# Velocities of rows below this share of the largest velocity are rounding.
-STILL = 1e-14
 
 
 @internal
@@ -35,7 +32,7 @@ def close_nearby(table, x, work):
     """Project q and v in x; where straight-line code does not serve return False and leave x as it was."""
     nq, nv, given = table.nq, table.nv, work.x
     copy(x, given, nq + nv)
-    if work.factored[0] != 0.0 and _close(table, la.stage_answer(table), x, ASIDE, work):
+    if work.factored[0] != 0.0 and _close(table, la.stage_answer(table), x, NEARBY_FACTORS, work):
         return True
     copy(given, x, nq + nv)
     if solve_stage(table, x, work) and _close(table, la.stage_answer(table), x, np.inf, work):
@@ -60,8 +57,8 @@ def _close(table, answer, x, aside, work):
         met = gap <= (tolerance if iteration > 0 else 0.1 * tolerance)
         if met:
             break
-        if not gap < SHARE * before:
-            met = before < np.inf and gap <= ROUNDING
+        if not gap < SIMPLIFIED_CONTRACTION * before:
+            met = before < np.inf and gap <= CLOSED_TO_ROUNDING
             break
         if iteration > 0:
             ratio = gap / before
@@ -73,7 +70,7 @@ def _close(table, answer, x, aside, work):
         _correct(table, answer, work)
         far = max(far, longest_entry(table, work.step))
         move(table, x, work.step, work.spare)
-    if met and far > FAR:  # v goes by M and A of where q ends
+    if met and far > FAR_STEP:  # v goes by M and A of where q ends
         ratio = 1.0
         met = solve_stage(table, x, work)
     return met and _still(table, answer, x, ratio, aside, work)
@@ -84,12 +81,12 @@ def _still(table, answer, x, ratio, aside, work):
     """Project v; the residuals at x lie at work.native, ``ratio`` is what the last correction of q left."""
     nq, nv, nh, nc, residual = table.nq, table.nv, table.nh, table.nc, answer.residual
     fastest = longest_entry(table, x + nq)
-    fast, before = STILL * fastest, np.inf
+    fast, before = ROUNDING_OF_SPEED * fastest, np.inf
     for iteration in range(ROUNDS):
         slip = largest_gap(table, work.native + nh, nc)
         if slip <= fast:
             return True
-        if not slip < SHARE * before:
+        if not slip < SIMPLIFIED_CONTRACTION * before:
             return before < np.inf and slip <= 100.0 * fast
         if iteration > 0 and slip > aside * fastest:
             return False

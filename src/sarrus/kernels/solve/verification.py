@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.base.tolerances import EPSILON
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, divide, dot_from, fill
 from sarrus.kernels.memory.record import Floats, Integers
+from sarrus.kernels.memory.tolerances import CERTAIN_ACCELERATION
 from sarrus.kernels.memory.verification_layout import (
     ERROR,
     FORCE,
@@ -21,17 +23,16 @@ from sarrus.kernels.memory.verification_layout import (
     MULTIPLIERS,
     N_RESULTS,
     ROWS,
-    SURE,
     UNMET,
 )
 from sarrus.kernels.platform.pointers import internal
-
-EPSILON = 2.0**-52
-# Terms beyond these are near underflow or overflow.
-TINY, HUGE = 1e-200, 1e200
-# Pivots of M and of B Bᵀ beside their diagonals: at least these for an error with digits, and at most that where a row
-# depends on those before it.
-HEAVY, INDEPENDENT, DEPENDENT = 1e-10, 1e-10, 1e-13
+from sarrus.kernels.solve.tolerances import (
+    DEPENDENT_PIVOT,
+    INDEPENDENT_PIVOT,
+    LEAST_MASS_PIVOT,
+    NEAR_OVERFLOW,
+    NEAR_UNDERFLOW,
+)
 
 
 def glance(table: Integers, x: Floats, what: int) -> int:
@@ -54,7 +55,7 @@ def glance(table: Integers, x: Floats, what: int) -> int:
     error = 0.0
     for i in range(n):
         moved, size = abs(work[i]), abs(a[i])
-        if not moved <= SURE * size:
+        if not moved <= CERTAIN_ACCELERATION * size:
             return MET
         if size > 0.0:
             error = max(error, moved / size)
@@ -74,7 +75,12 @@ def _forces_met(x, n, m, M, A, f, a):
         total, size = total - f[i], size + abs(f[i])
         left, terms = abs(total - force[i]), size + abs(force[i])
         missed, size = abs(total - pull), size + reach
-        if not (size > TINY and terms > TINY and size < HUGE and terms < HUGE):
+        if not (
+            size > NEAR_UNDERFLOW
+            and terms > NEAR_UNDERFLOW
+            and size < NEAR_OVERFLOW
+            and terms < NEAR_OVERFLOW
+        ):
             return False
         if not (left <= limit * terms and missed <= limit * size):
             return False
@@ -123,7 +129,7 @@ def _rows_met(x, n, m, A, gamma, a, work):
         change[j] = rounding if j % 2 == 0 else -rounding
         if terms == 0.0 and _is_zero(n, m, A + j):
             continue  # a row of nothing that asks for nothing
-        if not (terms > TINY and terms < HUGE and missed <= limit * terms):
+        if not (terms > NEAR_UNDERFLOW and terms < NEAR_OVERFLOW and missed <= limit * terms):
             return False
         by_rows = max(by_rows, missed / terms)
     x[ROWS] = by_rows
@@ -146,7 +152,7 @@ def _factor(n, M, whole):
         whole[k] = M[k * n + k]
     for k in range(n):
         row, pivot = M + k * n, M[k * n + k]
-        if not pivot > HEAVY * whole[k]:
+        if not pivot > LEAST_MASS_PIVOT * whole[k]:
             return False
         root = np.sqrt(pivot)
         for c in range(k, n):
@@ -227,12 +233,12 @@ def _multipliers(m, rank, S, lam):
     found = 0
     for k in range(m):
         pivot = S[k * m + k]
-        if pivot <= DEPENDENT:
+        if pivot <= DEPENDENT_PIVOT:
             lam[k] = 0.0
             for c in range(k, m):
                 S[k * m + c] = 0.0
             continue
-        if not pivot > INDEPENDENT:
+        if not pivot > INDEPENDENT_PIVOT:
             return False
         found += 1
         root = np.sqrt(pivot)

@@ -12,6 +12,7 @@ from sarrus.model.mechanism.description import Description
 from sarrus.model.mechanism.elements import CLOSURE_KINDS, Closure, Coupling, CouplingTerm, Function
 from sarrus.model.mechanism.faults import check_name, fault
 from sarrus.model.mechanism.pose import PoseLike, as_pose, clean, perpendicular_to, scalar, unit_vector
+from sarrus.model.mechanism.tolerances import PERPENDICULAR
 
 
 class ClosureBuilder(Description):
@@ -75,7 +76,7 @@ class ClosureBuilder(Description):
         u = unit_vector(axis, "axis", label)
         if kind == "universal":
             w = perpendicular_to(u) if axis2 is None else unit_vector(axis2, "axis2", label)
-            if abs(float(u @ w)) > 1e-9:
+            if abs(float(u @ w)) > PERPENDICULAR:
                 raise fault(label, "axis2 must be perpendicular to axis")
         else:
             w = u if axis2 is None else unit_vector(axis2, "axis2", label)

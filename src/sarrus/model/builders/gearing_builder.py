@@ -11,8 +11,9 @@ from sarrus.model.mechanism import checks
 from sarrus.model.mechanism.description import Description
 from sarrus.model.mechanism.elements import Coupling, CouplingTerm
 from sarrus.model.mechanism.faults import Label, fault
-from sarrus.model.mechanism.gearing import LEAST_PLAY, Gearing
+from sarrus.model.mechanism.gearing import Gearing
 from sarrus.model.mechanism.pose import scalar
+from sarrus.model.mechanism.tolerances import LEAST_PLAY
 from sarrus.model.mechanism.tooth_flanks import Flanks, Weights, teeth, thread, total
 
 # A coordinate, or a sum of coordinates with factors: a gear relative to its carrier is {"gear": 1, "carrier": -1}.

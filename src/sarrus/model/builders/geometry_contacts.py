@@ -32,7 +32,6 @@ GEOM_SIZES = {
 OPEN = ("plane", "hfield")
 # Directions of friction by condim, and the least friction coefficient in MuJoCo.
 CONDIMS = (1, 3, 4, 6)
-_LEAST = 1e-5
 
 
 class GeometryBuilder(Description):

@@ -34,6 +34,7 @@ from sarrus.model.mechanism.pose import (
     unit_vector,
     vector,
 )
+from sarrus.model.mechanism.tolerances import PERPENDICULAR
 
 
 class Mechanism(
@@ -164,7 +165,7 @@ class Mechanism(
         )
         u = unit_vector(axis, "axis", label)
         w = perpendicular_to(u) if axis2 is None else unit_vector(axis2, "axis2", label)
-        if kind in ("universal", "planar") and abs(float(u @ w)) > 1e-9:
+        if kind in ("universal", "planar") and abs(float(u @ w)) > PERPENDICULAR:
             raise fault(label, "axis2 must be perpendicular to axis")
         nq, nv = len(COORDINATE_LABELS.get(kind, ())), len(VELOCITY_LABELS.get(kind, ()))
         if actuator_force_limits is not None and nv != 1:

@@ -7,14 +7,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from sarrus.model.builders.tolerances import LEAST_ROLLER_ANGLE
 from sarrus.model.mechanism.description import Description
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.faults import Label, check_name, fault
 from sarrus.model.mechanism.pose import plane_axes, scalar, unit_vector, vector
 from sarrus.model.mechanism.rolling import ROLLING_ROWS, Rolling
 from sarrus.model.mechanism.surfaces import Surface, check_surface
-
-_LEAST_ANGLE = 1e-6  # least angle [rad] between the rollers and the axle of an omni wheel
 
 
 class RollingBuilder(Description):
@@ -142,7 +141,7 @@ def _radius(kind: str, radius: float, label: Label) -> float:
 
 def _roller_angle(kind: str, angle: float, label: Label) -> float:
     value = scalar(angle, "roller_angle", label)
-    if kind == "omni" and abs(np.sin(value)) < _LEAST_ANGLE:
+    if kind == "omni" and abs(np.sin(value)) < LEAST_ROLLER_ANGLE:
         raise fault(
             label,
             f"the rollers are parallel to the axle (roller_angle = {value:g}); give π/2 for an omni wheel, "

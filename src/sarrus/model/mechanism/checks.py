@@ -13,6 +13,7 @@ from sarrus.model.mechanism.elements import Activation, Function, Winding
 from sarrus.model.mechanism.faults import Label, fault
 from sarrus.model.mechanism.pose import check_range, numbers, scalar, vector
 from sarrus.model.mechanism.spline import Spline
+from sarrus.model.mechanism.tolerances import NEGATIVE_MOMENT, SYMMETRIC_INERTIA, TRIANGLE_PART, TRIANGLE_REST
 
 
 def nonnegative(value: Any, what: str, label: str) -> float:
@@ -76,7 +77,7 @@ def inertia(value: ArrayLike, label: str) -> Array:
             label, "inertia must be 3 principal moments, 6 numbers (xx, yy, zz, xy, xz, yz) or a 3×3 matrix"
         )
     check_range(matrix, value, "inertia", label)
-    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-9 * float(np.abs(matrix).max())):
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=SYMMETRIC_INERTIA * float(np.abs(matrix).max())):
         raise fault(label, "inertia must be symmetric")
     return 0.5 * (matrix + matrix.T)
 
@@ -91,9 +92,9 @@ def impossible(mass: float, inertia: Array) -> str:
         return f"mass must not be negative, got {mass}"
     moments = np.linalg.eigvalsh(inertia)
     shown = ", ".join(f"{m:.6g}" for m in moments)
-    if moments[0] < -1e-9 * float(np.abs(inertia).max()):
+    if moments[0] < -NEGATIVE_MOMENT * float(np.abs(inertia).max()):
         return f"inertia must not have a negative principal moment; got {shown}"
-    if moments[2] > (moments[0] + moments[1]) * (1 + 1e-6) + 1e-12:
+    if moments[2] > (moments[0] + moments[1]) * (1 + TRIANGLE_PART) + TRIANGLE_REST:
         return (
             f"principal moments {shown} break the triangle inequality (each at most the sum of the "
             "other two); no rigid body has them"

@@ -12,6 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.model.mechanism.joint import Joint
 from sarrus.model.mechanism.pose import Pose, rotation_of_quaternion
 from sarrus.model.mechanism.spline import Spline
+from sarrus.model.mechanism.tolerances import SAME_PLANE
 from sarrus.model.mechanism.transmissions import JointGears, Transmission
 
 WORLD = "world"
@@ -42,7 +43,6 @@ CONTACT_ROWS: dict[str, tuple[str, ...]] = {
 }
 # Laws of restitution: Newton's for velocities, Poisson's for impulses.
 IMPACT_LAWS: tuple[str, ...] = ("newton", "poisson")
-_SAME_PLANE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -225,8 +225,8 @@ class OnPlane:
         return (
             self.ground == other.ground
             and getattr(self, "surface", None) is getattr(other, "surface", None) is None
-            and np.abs(self.normal - other.normal).max() < _SAME_PLANE
-            and abs(float(self.normal @ (self.origin - other.origin))) < _SAME_PLANE
+            and np.abs(self.normal - other.normal).max() < SAME_PLANE
+            and abs(float(self.normal @ (self.origin - other.origin))) < SAME_PLANE
         )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 # Backlash along the normal [m] of a gearing without backlash: smaller than any tolerance on lengths.
-LEAST_PLAY = 1e-8
+from sarrus.model.mechanism.tolerances import LEAST_PLAY
 
 
 @dataclass(frozen=True)

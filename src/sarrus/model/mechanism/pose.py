@@ -13,10 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError
 from sarrus.base.numbers import real_array
 from sarrus.model.mechanism.faults import fault
-
-_SNAP = 1e-14
-# Largest size of a number in a description, in its SI unit: larger ones overflow in products of floats.
-LARGEST = 1e100
+from sarrus.model.mechanism.tolerances import LARGEST, NO_DIRECTION, ORTHONORMAL, SNAPPED, ZERO_QUATERNION
 
 
 def clean(array: ArrayLike) -> Array:
@@ -27,7 +24,7 @@ def clean(array: ArrayLike) -> Array:
     """
     out = np.array(array, dtype=float)
     nearest = np.rint(out)
-    close = (np.abs(out - nearest) < _SNAP) & (np.abs(nearest) <= 1.0)
+    close = (np.abs(out - nearest) < SNAPPED) & (np.abs(nearest) <= 1.0)
     out[close] = nearest[close]
     return out + 0.0  # no negative zeros
 
@@ -72,7 +69,7 @@ def unit_vector(value: ArrayLike, what: str, element: str) -> Array:
     """Return ``value`` scaled to length one; a direction of zero length is an error."""
     out = vector(value, 3, what, element)
     length = float(np.linalg.norm(out))
-    if length < 1e-12:
+    if length < NO_DIRECTION:
         raise fault(element, f"{what} has zero length; give a direction such as (0, 0, 1)")
     return clean(out / length)
 
@@ -157,7 +154,7 @@ class Pose:
     def __post_init__(self) -> None:
         position = clean(vector(self.position, 3, "position", "pose"))
         rotation = clean(self.rotation)
-        if rotation.shape != (3, 3) or not np.allclose(rotation @ rotation.T, np.eye(3), atol=1e-6):
+        if rotation.shape != (3, 3) or not np.allclose(rotation @ rotation.T, np.eye(3), atol=ORTHONORMAL):
             raise ModelError("pose: rotation must be an orthogonal 3×3 matrix", element="pose")
         if np.linalg.det(rotation) < 0:
             raise ModelError("pose: rotation must be right-handed (determinant +1)", element="pose")
@@ -179,7 +176,7 @@ class Pose:
             raise ModelError("pose: give one of quaternion, rpy and rotation", element="pose")
         if quaternion is not None:
             quaternion = vector(quaternion, 4, "quaternion", "pose")
-            if np.linalg.norm(quaternion) < 1e-9:
+            if np.linalg.norm(quaternion) < ZERO_QUATERNION:
                 raise ModelError("pose: quaternion has zero length", element="pose")
             rotation = rotation_of_quaternion(quaternion)
         elif rpy is not None:

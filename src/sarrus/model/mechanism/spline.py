@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
+from sarrus.model.mechanism.tolerances import PERIODIC
 
 Ends = Literal["natural", "rest", "periodic"]
 _DEGREES: dict[str, tuple[int, ...]] = {"natural": (1, 3), "rest": (3, 5), "periodic": (1, 3, 5)}
-_CLOSED = 1e-12  # allowed difference of first and last row of a periodic table, relative to the largest entry
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +71,7 @@ class Spline:
             raise ArgumentError(
                 f"a spline has ends and degree of {valid}, got {ends!r}, {degree!r}", element="degree"
             )
-        if ends == "periodic" and np.abs(rows[-1] - rows[0]).max() > _CLOSED * np.abs(rows).max():
+        if ends == "periodic" and np.abs(rows[-1] - rows[0]).max() > PERIODIC * np.abs(rows).max():
             raise ArgumentError(
                 f"a periodic spline needs the same values at both ends, got {rows[0]} and {rows[-1]}",
                 element="y",

@@ -21,8 +21,13 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.optimize.redundant_forces import on_springs, share
 from sarrus.dynamics.solve.slip_onset import is_moved
-from sarrus.kernels.contact.event_functions import SLACK_OF_SPEEDS
-from sarrus.kernels.contact.tolerances import GOING, STOPPED, UNLOADED
+from sarrus.kernels.contact.tolerances import (
+    RESTICK_SPEED,
+    SAME_TIME,
+    SLIDING_ACCELERATION,
+    UNLOADED,
+)
+from sarrus.kernels.integrate.tolerances import COUPLED_CONTACTS
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
@@ -32,35 +37,28 @@ from sarrus.kernels.platform.c_function import phase_acceleration
 from sarrus.motion.contacts.contact_probe import Survey
 from sarrus.motion.contacts.impacts import Impacts
 from sarrus.motion.contacts.mode_changes import Change, change_between
+from sarrus.motion.contacts.tolerances import (
+    BEGINNING_ROUNDS,
+    CRITICAL_FRICTION,
+    IDLE_PHASES,
+    MOST_EVENT_SLACK,
+    NEARLY_CRITICAL_FRICTION,
+    PATIENCE,
+    PRESSED,
+    REVERSED_SLIP,
+    SAME_BEGINNING,
+    SAME_FORCES,
+    SHORTEST_LAST_STEP,
+    SLIDING_BACK,
+    SOON,
+    SPENT_FRICTION,
+    TURNED_SLIP,
+)
 
 if TYPE_CHECKING:
     from sarrus.dynamics.optimize.contact_problem import ContactSolution
     from sarrus.motion.loop.contact_run import Touches
     from sarrus.motion.loop.time_loop import TimeLoop
-
-# A contact whose velocity has this cosine or less with that of before has turned round, and may stick where it is
-# slower than `STOPPED`.
-TURNED = 0.1
-# Part of the largest response from which on one contact moves with forces at another.
-LINKED = 1e-9
-# Part of an acceleration from which on nothing holds what goes into what it touches.
-PRESSED = 1e-6
-# What sticks with all of its friction but this part of it begins to slide.
-CRITICAL = 1e-9
-# What sticks with all of it but this part may begin to slide together with others, and sticks where these would slide
-# back by more than this part of the accelerations by friction.
-NEARLY, ROUNDED = 1e-7, 1e-12
-# From less than this part of it, forces of redundant rows are shared anew.
-SPENT = 1e-3
-# Phases shorter than this [s] in a row after which margins are taken ten times less exactly, and how much at the most.
-SOON, PATIENCE, MOST_LOOSE = 1e-7, 4, 1e6
-# The same for margins that end phases in which nothing changes, forces by no more than this part: tenfold each time, so
-# often at most. Forces of redundant rows are known to 1e-8.
-SAME_FORCES, IDLE = 1e-8, 4
-# Part of the speed that is none by which what slid and has turned round moves back: half of that at which margins end.
-REVERSED = 0.5 * SLACK_OF_SPEEDS
-# Rounds in which directions of what begins to slide are found, and their change that is none.
-ROUNDS, SAME = 20, 1e-12
 
 
 class Phases:
@@ -121,7 +119,7 @@ class Phases:
         self._begin_slots(loss)
         change, most = np.abs(self.touches.begun - begun).max(initial=0.0), np.abs(begun).max(initial=0.0)
         unchanged = not approaching and bool((self.modes == before).all()) and change <= SAME_FORCES * most
-        self._idle = min(self._idle + 1, IDLE) if unchanged else 0
+        self._idle = min(self._idle + 1, IDLE_PHASES) if unchanged else 0
         self.settings.loose = max(self.settings.loose, 10.0**self._idle)
         at_stop = [
             k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])
@@ -151,14 +149,14 @@ class Phases:
         time = self.loop.time
         self._soon = self._soon + 1 if time - self._last < SOON else 0
         self._last = time
-        self.settings.loose = min(MOST_LOOSE, 10.0 ** min(self._soon // PATIENCE, 300))
+        self.settings.loose = min(MOST_EVENT_SLACK, 10.0 ** min(self._soon // PATIENCE, 300))
 
     def _begin_slots(self, loss: float) -> None:
         """Have the present state be the end of a step, after which contacts have taken so much more."""
         time, facts = self.loop.time, self._facts[0]
         loss += self._spent(time) if self._acting else self.settings.loss
         self._slots[:] = 0.0
-        facts.time, facts.length, facts.loss = time, max(self.loop.state.step, 1e-9), loss
+        facts.time, facts.length, facts.loss = time, max(self.loop.state.step, SHORTEST_LAST_STEP), loss
         self.settings.loss = loss
         touching = self.touches.touching
         closed = int(np.count_nonzero(self.modes[: self.unilateral] != OPEN))
@@ -168,7 +166,7 @@ class Phases:
         """Return what contacts have taken up to the present state, the end of a step in which they acted [J]."""
         places, known = tl.SlotFacts.places, self._slots[: tl.ROOM, : tl.N_FACTS]
         since, length = np.abs(time - known[:, places["time"]]), known[:, places["length"]]
-        spent = known[(length > 0.0) & (since <= 1e-6 * length), places["loss"]].tolist()
+        spent = known[(length > 0.0) & (since <= SAME_TIME * length), places["loss"]].tolist()
         return spent[0] if spent else self.settings.loss
 
     # --- accelerations -------------------------------------------------------------------------------
@@ -210,8 +208,8 @@ class Phases:
         slow, stops = list[int](), list[int]()
         for k, slip in enumerate(slips):
             own = self.survey.surface(k)
-            if before[k] == SLIDING and slip <= max(STOPPED * float(self.survey.units[k]), still[k]):
-                turned = dense.dot(velocity[own], self.directions[own]) <= TURNED * slip
+            if before[k] == SLIDING and slip <= max(RESTICK_SPEED * float(self.survey.units[k]), still[k]):
+                turned = dense.dot(velocity[own], self.directions[own]) <= TURNED_SLIP * slip
                 (stops if turned else slow).append(k)
         stops += self._shared(stops, [k for k in slow if k < self.contacts and slips[k] > still[k]])
         return [slip > least and k not in stops for k, (slip, least) in enumerate(zip(slips, still))]
@@ -223,7 +221,7 @@ class Phases:
         if not rows or not columns or self.survey.look([*rows, *columns]) < 0:
             return []
         operator = np.abs(self.survey.operator(len(rows) + len(columns)))
-        moved = operator[: len(rows), len(rows) :].max(axis=1) > LINKED * operator.max()
+        moved = operator[: len(rows), len(rows) :].max(axis=1) > COUPLED_CONTACTS * operator.max()
         ends = np.cumsum([self.sizes[k] for k in others]).tolist()
         return [k for k, end in zip(others, ends) if moved[end - self.sizes[k] : end].any()]
 
@@ -247,7 +245,7 @@ class Phases:
         moved = is_moved(np.diag(self.survey.operator(len(rows))), given)
         tails = {k: slice(at[k] + (k < self.unilateral), at[k] + self.sizes[k]) for k in blocks}
         self._unmoved = [k for k, tail in tails.items() if not moved[tail].any()]
-        fast = GOING * np.abs(given).max(initial=0.0)
+        fast = SLIDING_ACCELERATION * np.abs(given).max(initial=0.0)
         for k in going:
             own, slip = self.survey.surface(k), self.survey.slip(velocity, k)
             self.directions[own] = velocity[own] / slip
@@ -309,7 +307,7 @@ class Phases:
             k for k in resting if self.modes[k] == STICKING and (self.sizes[k] == 1 or static[k] > 0.0)
         ]
         rows = self.survey.rows(sticking)
-        if not any(self._slips(k, begun, SPENT) for k in sticking) or self.survey.look(rows) < 0:
+        if not any(self._slips(k, begun, SPENT_FRICTION) for k in sticking) or self.survey.look(rows) < 0:
             return
         sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
         operator, first = self.survey.operator(len(rows)), np.cumsum([0, *sizes[:-1]])
@@ -329,7 +327,7 @@ class Phases:
             and self.survey.slip(velocity, k) <= self.survey.still(k)
         ]  # fmt: skip
         least = self._least()
-        for _ in range(ROUNDS if len(spatial) == 1 else 0):  # several: see `_begin_together`
+        for _ in range(BEGINNING_ROUNDS if len(spatial) == 1 else 0):  # several: see `_begin_together`
             a, change = self._acceleration(), 0.0
             if a is None:
                 return
@@ -340,7 +338,7 @@ class Phases:
                 if size > least:
                     change = max(change, float(np.abs(way / size - self.directions[own]).max()))
                     self.directions[own] = way / size
-            if change < SAME:
+            if change < SAME_BEGINNING:
                 return
 
     def _slip_at_rest(self, velocity: Array, before: Array) -> None:
@@ -351,7 +349,7 @@ class Phases:
         touches, blocks = self.touches, list[int]()
         for k in self._unmoved:
             own, dry = self.survey.surface(k), k >= self.unilateral
-            turned = dense.dot(velocity[own], self.directions[own]) < -REVERSED * self.survey.still(k)
+            turned = dense.dot(velocity[own], self.directions[own]) < -REVERSED_SLIP * self.survey.still(k)
             rubs = touches.limits[k - self.unilateral] if dry else self.survey.friction(k)
             if self.modes[k] == STICKING and rubs > 0.0 and not (before[k] == SLIDING and turned):
                 blocks.append(k)
@@ -436,7 +434,10 @@ class Phases:
         sticking = [k for k in resting if self.modes[k] == STICKING and k not in kept]
         sliding = [k for k in resting if self.modes[k] == SLIDING]
         spent = {
-            k: CRITICAL if self.touches.static[k] > self.survey.friction(k) else NEARLY for k in sticking
+            k: CRITICAL_FRICTION
+            if self.touches.static[k] > self.survey.friction(k)
+            else NEARLY_CRITICAL_FRICTION
+            for k in sticking
         }
         near = [k for k in sticking if self._slips(k, forces, spent[k])]
         members = sorted([*sliding, *near])
@@ -453,7 +454,7 @@ class Phases:
             return False
         for k, one in zip(members, found):
             own = self.survey.surface(k)
-            if one.growth >= -ROUNDED:
+            if one.growth >= -SLIDING_BACK:
                 self.directions[own], self.modes[k] = one.direction, SLIDING
             elif one.growth < 0.0:  # next to that friction
                 self.modes[k] = STICKING
@@ -485,7 +486,7 @@ class Phases:
         self._turn([k for k in critical if self.modes[k] == SLIDING])
         return bool(critical)
 
-    def _slips(self, k: int, found: Array, spent: float = CRITICAL) -> bool:
+    def _slips(self, k: int, found: Array, spent: float = CRITICAL_FRICTION) -> bool:
         """Tell whether what sticks takes all the friction that there is, but a part ``spent`` of it."""
         touches = self.touches
         if k < self.unilateral and self.sizes[k] == 1:

@@ -9,17 +9,10 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.impacts.restitution import impulses, lone_impulse
-from sarrus.kernels.contact.tolerances import MET
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.motion.contacts.contact_probe import Survey
-
-# Singular values of W below this part of the largest one are none: a leg that is almost stretched has small ones.
-STIFF = 1e-12
-# The speed, as a part of that of rest, with which hits what is pressed.
-SHOVE = 1e-6
-# A gap that is none where something hits, relative to the unit of the block.
-ROUNDING = 100.0 * MET
+from sarrus.motion.contacts.tolerances import CORRECTED_GAPS, IMPACT_GAP_ROUNDING, SHOVE, STIFF_DIRECTION
 
 
 class Impacts:
@@ -110,7 +103,7 @@ class Impacts:
         heads, units, most = list[int](), list[float](), 0.0
         for k in touching:
             unit, gap, rate = survey.units.item(k), gaps.item(k), rates.item(k)
-            if rate < -survey.still(k) and abs(gap) > ROUNDING * unit:
+            if rate < -survey.still(k) and abs(gap) > IMPACT_GAP_ROUNDING * unit:
                 late[at : at + survey.sizes[k]] = gap / rate
                 most = max(most, abs(gap) / unit)
             heads.append(at)
@@ -119,7 +112,7 @@ class Impacts:
         if most == 0.0:
             return
         moved = dense.product(operator, late * found)[heads]
-        if np.abs(moved / units).max() <= 2.0 * most * (1.0 + 1e-9):
+        if np.abs(moved / units).max() <= 2.0 * most * (1.0 + CORRECTED_GAPS):
             loop = survey.loop
             loop.q[:] = loop.system.move(loop.q.copy(), self._change(survey.rows(touching), late * found))
 
@@ -141,7 +134,7 @@ class Impacts:
         if not rows:
             return 0.0
         speeds = self._speeds_of(rows)
-        found = -ranked(survey.operator(len(rows)), relative=STIFF).solve(speeds)
+        found = -ranked(survey.operator(len(rows)), relative=STIFF_DIRECTION).solve(speeds)
         self._push(rows, found)
         return -float(0.5 * (found * speeds).sum())
 

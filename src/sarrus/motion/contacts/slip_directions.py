@@ -16,15 +16,17 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import ROUNDING, ranked
-
-# Steps of Newton's method and halvings of one; the part of accelerations by friction that is none, and the part with
-# which rounding may end it.
-STEPS, HALVINGS, EXACT, ROUNDED = 40, 8, 1e-14, 1e-9
-# Longest change of z, of length one; cosine with the directions of before from which on accelerations are a beginning.
-LONGEST, NEAR = 0.5, 0.9
-# Part of its response that is left of a contact which what is held keeps from moving.
-HELD_FAST = 1e-9
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
+from sarrus.motion.contacts.tolerances import (
+    DIRECTION_AT_ROUNDING,
+    DIRECTION_CONVERGED,
+    DIRECTION_HALVINGS,
+    DIRECTION_NEAR,
+    DIRECTION_STEP,
+    DIRECTION_STEPS,
+    HELD_FAST,
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class _Beginning:
         self.held = np.array([j for j in range(len(given)) if j not in tails], dtype=int)
         self.places = {int(j): i for i, j in enumerate(self.held)}
         own = self.W[np.ix_(self.held, self.held)]
-        known = ranked(own, relative=ROUNDING)
+        known = ranked(own, relative=FINE_RANK_CUT)
         # Forces Z that do nothing stay what they were: Zᵀ r, r in units of force.
         self.null, self.keeps = known.null, known.null * unit[self.held, None] ** 2
         self.kept = dense.product(self.keeps.T, begun[self.held] / unit[self.held])
@@ -114,7 +116,7 @@ class _Beginning:
                 linked = [k for k in left if np.abs(reply[rows, self.at[k]]).max() > HELD_FAST]
                 members, left, more = [*members, *linked], [k for k in left if k not in linked], bool(linked)
             rows = [j for k in members for j in range(self.at[k].start, self.at[k].stop)]
-            found.append(ranked(self.H[rows], relative=ROUNDING).right)
+            found.append(ranked(self.H[rows], relative=FINE_RANK_CUT).right)
         return found
 
     def accelerations(self, directions: Sequence[Array]) -> tuple[Array, Array, Array]:
@@ -156,15 +158,15 @@ class _Beginning:
         """Return the directions and how much each begins to slide, by Newton's method; None where it finds nothing."""
         z = self._start()
         state = self._left(z)
-        for _ in range(STEPS):
+        for _ in range(DIRECTION_STEPS):
             size, left, matrix, *_ = state
-            if size <= EXACT:
+            if size <= DIRECTION_CONVERGED:
                 break
             step = dense.solve(matrix, left)
             if not np.isfinite(step).all():
                 return None
-            step *= min(1.0, LONGEST / max(dense.norm(dense.product(B.T, step)) for B in self.islands))
-            for _ in range(HALVINGS):
+            step *= min(1.0, DIRECTION_STEP / max(dense.norm(dense.product(B.T, step)) for B in self.islands))
+            for _ in range(DIRECTION_HALVINGS):
                 trial = self._normalized(z + step)
                 new = self._left(trial)
                 if new[0] < size:
@@ -173,7 +175,7 @@ class _Beginning:
             else:
                 break
             z, state = trial, new
-        if state[0] > ROUNDED:
+        if state[0] > DIRECTION_AT_ROUNDING:
             return None
         pushes = [size * self.unit[one.rows.start] / one.friction for size, one in zip(state[5], self.first)]
         return [Beginning(*found) for found in zip(state[3], pushes, state[4].tolist())]
@@ -185,7 +187,10 @@ class _Beginning:
         for B in self.islands:
             own = dense.product(B, dense.product(B.T, a))
             p, members = dense.product(self.H, own), [k for k in self.moving if self._moves(B, k)]
-            if all(dense.dot(p[self.at[k]], before[k]) > NEAR * dense.norm(p[self.at[k]]) for k in members):
+            if all(
+                dense.dot(p[self.at[k]], before[k]) > DIRECTION_NEAR * dense.norm(p[self.at[k]])
+                for k in members
+            ):
                 z += own
                 continue
             across = [

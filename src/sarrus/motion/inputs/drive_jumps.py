@@ -32,17 +32,14 @@ from sarrus.kernels.linalg.ranked import ranked
 from sarrus.model.mechanism.pose import Pose
 from sarrus.motion.inputs.time_breaks import constants_of, find_breaks
 from sarrus.motion.inputs.time_program import TimeProgram, time_program
+from sarrus.motion.inputs.tolerances import (
+    CONFIGURATIONS_BESIDE,
+    MASSLESS_DIRECTION,
+    VELOCITY_OBEYS,
+    WIDER_RUN,
+)
 from sarrus.symbolic.equations.equations import activity_parameter
 from sarrus.symbolic.kinematics.driven import driven_ground
-
-# Breaks are looked for so far beyond the ends of a run, which so belong to it [rounding of times].
-WIDER = 100.0
-# Singular values of M below this part of the largest one are none.
-MASSLESS = 1e-12
-# Changes of configurations at which the rows of drives are looked at before a run, besides its start [rad, lengths].
-BESIDE = 0.1
-# Velocities that are off by less than this obey their constraints [characteristic lengths/s, rad/s].
-OBEYED = 1e-5
 
 
 class DriveJump(NamedTuple):
@@ -81,7 +78,7 @@ class DriveJumps:
             t0 + duration,
             system.varied(dict.fromkeys(map(activity_parameter, active(system)), 1.0)),
         )
-        wider = WIDER * float(np.spacing(max(abs(t0), abs(end), duration)))
+        wider = WIDER_RUN * float(np.spacing(max(abs(t0), abs(end), duration)))
         places = [q, *(system.move(q, way) for way in _ways(system))]
         found = (
             jump
@@ -103,7 +100,7 @@ class DriveJumps:
         if jump is None:
             return t0
         slip = np.abs(system.characteristic.rows * system.velocity_residual(q, v, jump.before))
-        allowed = OBEYED * (1.0 + np.abs(system.characteristic.columns * v).max(initial=0.0))
+        allowed = VELOCITY_OBEYS * (1.0 + np.abs(system.characteristic.columns * v).max(initial=0.0))
         return jump.before if slip.max(initial=0.0) <= allowed else jump.after
 
 
@@ -166,7 +163,7 @@ def driven_velocity(
     if push.any():
         columns = system.characteristic.columns
         mass = system.mass_matrix(q, after) / np.outer(columns, columns)
-        v = v + ranked(mass, relative=MASSLESS).solve(push / columns) / columns
+        v = v + ranked(mass, relative=MASSLESS_DIRECTION).solve(push / columns) / columns
     two_sided = system.varied()
     if switching:
         switch_off(two_sided, contact_names(system))
@@ -236,4 +233,4 @@ def _moved_momentum(system: Workspace, q: Array, t: float) -> Array:
 def _ways(system: Workspace) -> list[Array]:
     """Return small changes of a configuration in fixed, odd directions."""
     ways = [np.cos(np.arange(1, system.nv + 1) * k) for k in (1.0, 2.0)]
-    return [BESIDE * way / system.characteristic.columns for way in ways]
+    return [CONFIGURATIONS_BESIDE * way / system.characteristic.columns for way in ways]

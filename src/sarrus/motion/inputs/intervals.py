@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
+from sarrus.motion.inputs.tolerances import OUTWARD, OUTWARD_COSINE
 
 Interval = tuple[Array, Array]
 Truths = NDArray[np.bool_]
-# Enclosures are wider than their ends by this part of these: a few units of rounding of each operation.
-OUTWARD = 2e-15
 
 
 def operate(op: int, a: Interval, b: Interval) -> Interval:
@@ -74,7 +73,7 @@ def _cosine(a: Interval) -> Interval:
     top = np.floor(a[1] / turns) >= np.ceil(a[0] / turns)
     bottom = np.floor((a[1] - np.pi) / turns) >= np.ceil((a[0] - np.pi) / turns)
     wide = ~(a[1] - a[0] < turns)
-    rounding = 1e-15 * (1.0 + np.maximum(np.abs(a[0]), np.abs(a[1])))
+    rounding = OUTWARD_COSINE * (1.0 + np.maximum(np.abs(a[0]), np.abs(a[1])))
     low = np.maximum(np.minimum(*ends) - rounding, -1.0)
     high = np.minimum(np.maximum(*ends) + rounding, 1.0)
     return np.where(bottom | wide, -1.0, low), np.where(top | wide, 1.0, high)

@@ -19,6 +19,7 @@ from sarrus.dynamics.model.compiled import CompiledEquations
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.state_functions import arguments_beyond
 from sarrus.dynamics.system import System
+from sarrus.motion.inputs.tolerances import GRADIENT_STATES, GRADIENT_STEP
 from sarrus.symbolic.equations.symbolic import traced
 from sarrus.symbolic.kinematics.kinematics import cross
 from sarrus.symbolic.multibody.momentum import momentum
@@ -26,8 +27,6 @@ from sarrus.symbolic.multibody.momentum import momentum
 ENERGY = "energy"
 # Ready-made invariants by name.
 NAMES = (ENERGY, *(f"{kind}.{axis}" for kind in ("momentum", "angular_momentum") for axis in AXES))
-# Seeded states at which gradients are looked at for the size of an invariant, and steps to them [rad, κ].
-_STATES, _STEP = 4, 0.3
 
 
 @dataclass(frozen=True)
@@ -289,13 +288,13 @@ def _sizes(system: Evaluations, value: ca.SX, energies: Sequence[int]) -> Array:
     gradient = ca.horzcat(ca.jacobian(value, e.q) @ rate, ca.jacobian(value, e.v))
     function = ca.Function("gradient", [e.q, e.v, e.t, e.p], [gradient])
     move = ca.Function("move", [e.q, e.v], [e.q + e.rate])
-    rng, found = np.random.default_rng(7), np.zeros((_STATES, value.numel()))
+    rng, found = np.random.default_rng(7), np.zeros((GRADIENT_STATES, value.numel()))
     unit, q = 1.0 / size.columns, np.array(system.neutral(), dtype=float)
-    for k in range(_STATES):
+    for k in range(GRADIENT_STATES):
         v = rng.choice([-1.0, 1.0], e.nv) * unit
         values = np.array(function(q, v, 0.0, list(system.parameters.values())))
         found[k] = (np.abs(values) * np.tile(unit, 2)).max(axis=1, initial=0.0)
-        step = _STEP * rng.uniform(-1.0, 1.0, e.nv) * unit
+        step = GRADIENT_STEP * rng.uniform(-1.0, 1.0, e.nv) * unit
         q = system.normalized(np.array(move(q, step)).ravel())
     found[~np.isfinite(found)] = 0.0
     sizes = found.max(axis=0)

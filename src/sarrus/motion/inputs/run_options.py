@@ -17,6 +17,7 @@ from sarrus.dynamics.contacts.contact_state import touching_of, without_poisson
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.integrate.tableau import METHODS, TIME_STEPPING
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.platform.c_function import prefetch
 from sarrus.motion.inputs.invariants import (
     ENERGY,
@@ -25,15 +26,18 @@ from sarrus.motion.inputs.invariants import (
     checked_invariants,
     is_energy,
 )
+from sarrus.motion.inputs.tolerances import (
+    ABSOLUTE_SHARE,
+    DEFAULT_STEP,
+    MOST_BYTES,
+    RELATIVE_TOLERANCE,
+    RESOLVED_TIME,
+)
 from sarrus.motion.inputs.winding_steps import refuse_long_steps
 
 # The method that is chosen by itself: it is this one, and where that is held back by stability the other one.
 AUTO, NOT_STIFF, STIFF = "auto", "dop853", "rodas5p"
-# Tolerances of adaptive methods, and the absolute one as a part of the relative one.
-RTOL, ATOL_SHARE = 1e-8, 1e-2
 _LARGEST = sys.float_info.max
-# So many times the distance of neighbouring floating-point numbers near t0 a run and its fixed steps must last.
-_RESOLVED = 1e3
 STABILIZATIONS = ("projection", "energy", "baumgarte", "none")
 # Reductions over a run by the names that ``reduce=`` gives them, and the attributes of a `Rollout` that hold them.
 REDUCTIONS = {"min": "minimum", "max": "maximum", "mean": "mean", "rms": "rms"}
@@ -114,7 +118,7 @@ class Stepping:
     atol: float | None = None
     max_step: float = np.inf
     max_steps: int | None = None
-    max_bytes: float = 2e9
+    max_bytes: float = MOST_BYTES
 
     def __post_init__(self) -> None:
         check_positive("max_step", self.max_step, " [s]", bounded=False)
@@ -228,7 +232,7 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
         check_positive("rtol", rtol, "")
     check_positive("atol", atol, "")
     check_positive("dt", dt, " [s]")
-    relative = RTOL if rtol is None else float(rtol)
+    relative = RELATIVE_TOLERANCE if rtol is None else float(rtol)
     free = method in (None, AUTO)
     short = method is None and dt is not None and rtol is None and atol is None
     fixed = not estimated or of_fixed_step or short
@@ -237,7 +241,9 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
         stiff=STIFF if free and not fixed and not explicit_only else None,
         adaptive=not fixed,
         rtol=relative,
-        atol=ATOL_SHARE * (relative if estimated else RTOL) if atol is None else float(atol),
+        atol=ABSOLUTE_SHARE * (relative if estimated else RELATIVE_TOLERANCE)
+        if atol is None
+        else float(atol),
         dt=float(own_step(system) if dt is None else dt) if fixed else dt,
         limits=stepping,
     )
@@ -310,12 +316,12 @@ class RunOptions:
     @property
     def step(self) -> float:
         """The fixed step, or the interval of samples of an adaptive method [s]."""
-        return 1e-3 if self.scheme.dt is None else self.scheme.dt
+        return DEFAULT_STEP if self.scheme.dt is None else self.scheme.dt
 
     @property
     def steps(self) -> int:
         """Number of fixed steps, or of intervals."""
-        return max(1, ceil(self.duration / self.step - 1e-9))
+        return max(1, ceil(self.duration / self.step - SAME_INSTANT))
 
     @property
     def records(self) -> float:
@@ -386,7 +392,7 @@ def _check_resolution(t0: float, duration: float, step: float | None) -> None:
     """
     apart = float(np.spacing(max(abs(t0), abs(t0 + duration))))
     what, shortest = ("the run lasts", duration) if step is None else ("the step is", step)
-    if not (duration > _RESOLVED * apart and shortest > _RESOLVED * apart):
+    if not (duration > RESOLVED_TIME * apart and shortest > RESOLVED_TIME * apart):
         raise ArgumentError(
             f"t0={t0:g}: times there are {apart:.2g} s apart in double precision, and {what} {shortest:g} s; give a t0 "
             f"nearer to zero, such as t0=0",
@@ -397,7 +403,7 @@ def _check_resolution(t0: float, duration: float, step: float | None) -> None:
 def own_step(system: Evaluations) -> float:
     """Return the default fixed step [s]: the time step of the model's file, else 1e-3 s."""
     step = system.mechanism.time_step if system.mechanism is not None else None
-    return 1e-3 if step is None else step
+    return DEFAULT_STEP if step is None else step
 
 
 def _number(name: str, value: Any) -> float:

@@ -26,15 +26,10 @@ from sarrus.motion.inputs.time_program import (
     expressions_of,
     time_program,
 )
+from sarrus.motion.inputs.tolerances import BEND, FIRST_STRETCHES, JUMP, KINK, NO_SIGNAL, SHORTEST_STRETCH
 
 # Most breaks that are found at once, and stretches that are looked at together.
 MOST, AT_ONCE = 2048, 4096
-# Equal stretches into which the time is cut at first; the shortest ones, in units of rounding of the time.
-FIRST, SHORTEST = 32, 2.0
-# Change of a signal, its slope and its curvature, relative to these, that is a break.
-JUMP, KINK, BEND = 1e-9, 1e-9, 1e-6
-# Part of the largest signal, slope or curvature that is none.
-NOTHING = 1e-13
 # Most breaks of a whole call of `time_breaks`.
 LARGEST = 100_000
 _EPS = float(np.finfo(float).eps)
@@ -291,9 +286,9 @@ def _by_halving(
     """
     operands = [i for k in conditions for i in program.instructions[k][1:]]
     order = program.ancestors(operands)
-    edges = np.linspace(t0, t1, FIRST + 1)
+    edges = np.linspace(t0, t1, FIRST_STRETCHES + 1)
     low, high, until = edges[:-1], edges[1:], t1
-    shortest = SHORTEST * _EPS * max(abs(t0), abs(t1))
+    shortest = SHORTEST_STRETCH * _EPS * max(abs(t0), abs(t1))
     places: list[tuple[float, float]] = []
     while len(low):
         found = enclose(program, order, known, (low, high))
@@ -329,7 +324,7 @@ def _confirmed(
     dropped.
     """
     merged: list[list[float]] = []
-    least = SHORTEST * _EPS * max(abs(t0), abs(until))
+    least = SHORTEST_STRETCH * _EPS * max(abs(t0), abs(until))
     for time, near in places:
         low, high = time - near - least, time + near + least
         if merged and low <= merged[-1][1]:
@@ -346,9 +341,9 @@ def _confirmed(
     one, two = (program.signals_at(side, constants) for side in (before, after))
     gap = after - before
     everywhere = np.nan_to_num(
-        np.abs(program.signals_at(np.linspace(t0, until, FIRST + 1), constants)), posinf=0.0
+        np.abs(program.signals_at(np.linspace(t0, until, FIRST_STRETCHES + 1), constants)), posinf=0.0
     )
-    nothing = NOTHING * np.maximum(everywhere.max(axis=2), np.fmax(np.abs(one), np.abs(two)).max(axis=2))
+    nothing = NO_SIGNAL * np.maximum(everywhere.max(axis=2), np.fmax(np.abs(one), np.abs(two)).max(axis=2))
     order = np.full(len(times), 3)
     for level, relative in ((2, BEND), (1, KINK), (0, JUMP)):
         size = np.maximum(np.abs(one[level]), np.abs(two[level]))

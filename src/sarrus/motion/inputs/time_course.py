@@ -21,20 +21,19 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.run_state import Run
 from sarrus.motion.inputs.time_breaks import LARGEST, Line, enclose, find_breaks, linear_values
 from sarrus.motion.inputs.time_program import TimeProgram
+from sarrus.motion.inputs.tolerances import (
+    ALIKE_STRETCHES,
+    LARGE_COURSE,
+    MANY_STRETCHES,
+    RESTING_RANGE,
+    RESTING_TERM,
+    SEEN_TO_VARY,
+    STRETCH_OF_PERIOD,
+    VARYING_TERM,
+)
 
-# Part of a function's range by which it may vary in a stretch, and the part of a term's range that is none.
-VARIES, RESTS = 0.5, 1e-10
-# Part of a period of sine and cosine that counts as one stretch.
-PERIOD = 1.0 / 4.0
 # Stretches that are looked at together at most, and halvings of one.
 AT_ONCE, DEEPEST = 4096, 40
-# With more open stretches than so many, in none of which a value is seen to vary by this part of its range, its
-# enclosure is wide by how it is written, as that of sin² + cos² is, and not by a peak: then it is no longer asked.
-MANY, SEEN = 512, 0.05
-# Neighbours whose longest steps are alike to this factor are one stretch.
-ALIKE = 2.1
-# Values times stretches above which terms are taken to vary everywhere.
-LARGE = 2e7
 # Courses that a program keeps.
 KEPT = 16
 # Different parameters of functions of time in many runs, at most.
@@ -185,7 +184,7 @@ def _merged(rows: Array) -> Array:
     for end, longest, following in rows.tolist():
         last = kept[-1] if kept else [0.0, 0.0, 1.0, 0.0]
         least, most = min(last[1], longest), max(last[3], longest)
-        if last[2] == last[0] and (least == most or most <= ALIKE * least):
+        if last[2] == last[0] and (least == most or most <= ALIKE_STRETCHES * least):
             kept[-1] = [end, least, following, most]
         else:
             kept.append([end, longest, following, longest])
@@ -203,7 +202,7 @@ def _kinds(program: TimeProgram, lines: dict[int, Line]) -> _Kinds:
         if k in lines or op in (ca.OP_INPUT, ca.OP_CONST):
             continue
         if op in (ca.OP_SIN, ca.OP_COS) and a in lines:
-            lengths[k] = PERIOD * 2.0 * np.pi / abs(lines[a].rate)
+            lengths[k] = STRETCH_OF_PERIOD * 2.0 * np.pi / abs(lines[a].rate)
         elif op in _SUMS or op in _CHOICES or (op == ca.OP_DIV and program.constant[b]):
             lengths[k] = min(lengths[a], lengths[b])
         elif op == ca.OP_MUL or (op == ca.OP_SQ and np.isfinite(lengths[a])):
@@ -251,7 +250,7 @@ def _stretches(
     least = np.array([kinds.lengths[own].min(initial=np.inf) for own in above])
     if not kinds.tested[order].any() and not np.isfinite(least).any() and not pieces:
         return high, np.full(len(high), np.inf), until
-    if len(order) * len(low) > LARGE or len(program.terms) > 200:
+    if len(order) * len(low) > LARGE_COURSE or len(program.terms) > 200:
         return high, np.minimum(least.min(initial=np.inf), high - low), until
     terms = np.array(program.terms)
     tests = [(k, np.array([k in own for own in map(set, above)])) for k in order if kinds.tested[k]]
@@ -266,18 +265,18 @@ def _stretches(
         smallest = np.minimum(smallest, np.where(finite, points, np.inf).min(axis=1))
         largest = np.maximum(largest, np.where(finite, points, -np.inf).max(axis=1))
         span = largest - smallest
-        nothing = RESTS * _sizes(program, np.maximum(np.abs(largest), np.abs(smallest)))
+        nothing = RESTING_TERM * _sizes(program, np.maximum(np.abs(largest), np.abs(smallest)))
         found = enclose(program, order, known, (low, high))
         widths = np.array([found[k][1] - found[k][0] for k in terms])
-        active = ~(widths <= np.maximum(RESTS * span, 1e-3 * nothing)[terms][:, None])
+        active = ~(widths <= np.maximum(RESTING_TERM * span, RESTING_RANGE * nothing)[terms][:, None])
         unknown = np.zeros(len(low), dtype=bool)
         for k, own in tests:
-            varies = ~(found[k][1] - found[k][0] <= max(VARIES * span[k], nothing[k])) & active[own].any(
-                axis=0
-            )
-            if varies.sum() > MANY:
+            varies = ~(found[k][1] - found[k][0] <= max(VARYING_TERM * span[k], nothing[k])) & active[
+                own
+            ].any(axis=0)
+            if varies.sum() > MANY_STRETCHES:
                 seen = points[k].reshape(3, -1)[:, varies]
-                if not (np.ptp(seen, axis=0) > SEEN * span[k]).any() or span[k] <= nothing[k]:
+                if not (np.ptp(seen, axis=0) > SEEN_TO_VARY * span[k]).any() or span[k] <= nothing[k]:
                     loose.append(k)
             unknown |= varies
         if loose:
@@ -295,7 +294,7 @@ def _stretches(
         low, high = np.stack([low, middle], 1).ravel(), np.stack([middle, high], 1).ravel()
     low, high, limited = (np.concatenate([leaf[k] for leaf in leaves]) for k in (0, 1, 3))
     widths = np.concatenate([leaf[2] for leaf in leaves], axis=1)
-    active = ~(widths <= np.maximum(RESTS * span, 1e-3 * nothing)[terms][:, None])
+    active = ~(widths <= np.maximum(RESTING_TERM * span, RESTING_RANGE * nothing)[terms][:, None])
     longest = np.where(active, least[:, None], np.inf).min(axis=0, initial=np.inf)
     longest = np.where(limited & active.any(axis=0), np.minimum(longest, high - low), longest)
     sequence = np.argsort(low, kind="stable")

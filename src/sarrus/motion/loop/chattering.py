@@ -12,11 +12,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.motion.loop.time_loop import TimeLoop
-
-# Distances at which the two sides are looked at, in changes of the velocity in one step.
-_NEAR, _FAR = 1e3, 1e4
-# A jump is as large far away as it is near; a slope would be _FAR / _NEAR times as large.
-_SAME = 3.0
+from sarrus.motion.loop.tolerances import CHATTER_FAR, CHATTER_NEAR, CHATTER_ROUNDING, CHATTER_SAME
 
 
 def jump(loop: TimeLoop) -> str | None:
@@ -30,17 +26,19 @@ def jump(loop: TimeLoop) -> str | None:
     size = float(np.abs(weights * here).max(initial=0.0))
     if not np.isfinite(here).all() or size == 0.0:
         return None
-    rounding = 1e-12 * float(np.abs(weights * v).max(initial=0.0))
+    rounding = CHATTER_ROUNDING * float(np.abs(weights * v).max(initial=0.0))
     step = max(float(loop.state.step) * size, rounding) / size
-    near, far = (_sides(loop, v, factor * step * here) for factor in (_NEAR, _FAR))
+    near, far = (_sides(loop, v, factor * step * here) for factor in (CHATTER_NEAR, CHATTER_FAR))
     if near is None or far is None:
         return None
     change, before = near[1] - near[0], far[1] - far[0]
     metric = weights**2 * here
     pushes_back = metric @ near[1] < 0.0 < metric @ near[0]
-    if not pushes_back or np.abs(weights * before).max() > _SAME * np.abs(weights * change).max():
+    if not pushes_back or np.abs(weights * before).max() > CHATTER_SAME * np.abs(weights * change).max():
         return None
-    if not _jumps_without_contacts(loop, v, _NEAR * step * here, float(np.abs(weights * change).max())):
+    if not _jumps_without_contacts(
+        loop, v, CHATTER_NEAR * step * here, float(np.abs(weights * change).max())
+    ):
         return None
     k = int(np.argmax(np.abs(weights * change)))
     return (

@@ -16,15 +16,12 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.closing.manifold import difference
 from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
+from sarrus.motion.loop.tolerances import JUMP_FAST, JUMP_MOMENT, LEAST_JUMP
 from sarrus.motion.records.quantities import Quantities
 
-# Smaller ones are not looked for [characteristic lengths, rad], and how near to one its time is told [duration].
-LEAST, NEAR = 1e-4, 1e-9
 # At most so many stretches of a run are looked at, halves of stretches too.
 MOST = 1024
-# Between records that are as near as this [duration] nothing moves so many times as far as its largest velocity and
-# acceleration of the whole run take it.
-MOMENT, FAST = 1e-5, 100.0
 
 # Operations that are continuous wherever they are numbers.
 _CONTINUOUS = frozenset(
@@ -67,11 +64,11 @@ def first_leap(system: Evaluations, run: Quantities) -> Leap | None:
     times, q = run.t, run.q
     span = float(times[-1] - times[0])
     beyond = _beyond(system, times, q, run.v, run.a)
-    if not (beyond > LEAST).any():
+    if not (beyond > LEAST_JUMP).any():
         return None
     stretches = [
         _Stretch.between(system, q[k], q[k + 1], times[k], times[k + 1])
-        for k in np.flatnonzero(beyond > LEAST)[:MOST][::-1]
+        for k in np.flatnonzero(beyond > LEAST_JUMP)[:MOST][::-1]
         if system.model.lasting("leaps", lambda: _can_leap(system))
     ]
     for _ in range(MOST):
@@ -79,13 +76,13 @@ def first_leap(system: Evaluations, run: Quantities) -> Leap | None:
             break
         stretch = stretches.pop()
         row, left = stretch.left(system)
-        if not left > LEAST:
+        if not left > LEAST_JUMP:
             continue
-        if stretch.time < NEAR * span and stretch.way < LEAST / FAST:
+        if stretch.time < SAME_INSTANT * span and stretch.way < LEAST_JUMP / JUMP_FAST:
             name = next(name for name, rows in system.closure_rows.items() if rows.start <= row < rows.stop)
             return Leap(name, stretch.end.time, left / float(system.characteristic.rows[row]))
         stretches += stretch.halves(system)
-    return _torn(system, run, beyond, MOMENT * span)
+    return _torn(system, run, beyond, JUMP_MOMENT * span)
 
 
 def _can_leap(system: Evaluations) -> bool:
@@ -192,12 +189,12 @@ def _torn(system: Evaluations, run: Quantities, beyond: Array, moment: float) ->
     Near a configuration that is singular but for the digits of the model, a motion turns back within a time of the
     order of the square root of these digits; this is no jump.
     """
-    h, least = np.diff(run.t), max(LEAST, data_of(system).passing_cut)
+    h, least = np.diff(run.t), max(LEAST_JUMP, data_of(system).passing_cut)
     for n in np.flatnonzero((beyond > least) & (h < moment)):
         for k, j in zip(*_integrals(system)[:2]):
             fastest, hardest = np.abs(run.v[:, j]).max(), np.abs(run.a[:, j]).max()
             way = abs(float(run.q[n + 1, k] - run.q[n, k]))
-            if way * system.characteristic.columns[j] > least and way > FAST * (
+            if way * system.characteristic.columns[j] > least and way > JUMP_FAST * (
                 h[n] * fastest + h[n] ** 2 * hardest
             ):
                 return Leap(system.coordinate_names[k], float(run.t[n + 1]), way, is_constraint=False)

@@ -13,7 +13,6 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import (
-    CLOSED_OF_FLANKS,
     LIFTS,
     flanks_are_deep,
     step_gaps,
@@ -23,14 +22,23 @@ from sarrus.dynamics.contacts.contact_state import (
     touch_tangent,
     touching_of,
 )
+from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.dynamics.model.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.contact.contact_problem import AT_ALL_OF_MANY
 from sarrus.kernels.contact.step_problem import ALONE
-from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, LIFT, REST_SPEED, SLOW, STILL, still_speed
+from sarrus.kernels.contact.tolerances import (
+    ARRIVED,
+    AT_BOUND,
+    LIFT,
+    RESIDUAL_OF_MANY,
+    REST_SPEED,
+    SLOW_SLIP,
+    STILL,
+    still_speed,
+)
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.kernels.memory import contact_layout as tl
@@ -47,14 +55,13 @@ from sarrus.kernels.platform.c_function import (
     touched_acceleration,
 )
 from sarrus.motion.loop.geometry_run import Collisions
+from sarrus.motion.loop.tolerances import EVIDENT_SPEED, WHOLE_COMPLIANCE
 from sarrus.motion.records.geometry_log import NONE, Meetings, meetings_of
 from sarrus.symbolic.equations.sparse import rows_of
 
 if TYPE_CHECKING:
     from sarrus.dynamics.optimize.contact_problem import ContactSolution
 
-# Speed [units/s] from which on the forces of a hundredth of a step are those of what slides.
-EVIDENT = 1e-2
 # So often a step is tried with other forces to begin with.
 TRIES = 5
 # Contacts between geometries that the log of a call of the kernel has room for, and records at the least.
@@ -230,7 +237,7 @@ class Touches:
 
     def attach_phases(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
-        self.settings.loose, self.settings.slow = 1.0, SLOW * self.system.characteristic.length
+        self.settings.loose, self.settings.slow = 1.0, SLOW_SLIP * self.system.characteristic.length
         self.touching.inner, self.touching.projection = table.acceleration, table.projection
         table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
         table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
@@ -284,7 +291,7 @@ class Touches:
         speeds, reach = np.abs(self.work.velocity), AT_BOUND * self.units
         near = [*(np.abs(self.work.gap[: len(reach)]) <= reach), *([True] * self.touching.dry)]
         return any(
-            touches and 0.0 < float(speeds[one.rows].max()) < EVIDENT * one.unit
+            touches and 0.0 < float(speeds[one.rows].max()) < EVIDENT_SPEED * one.unit
             for touches, one in zip(near, touching_of(self.system))
         )
 
@@ -435,11 +442,11 @@ class Touches:
         """
         from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 
-        parts = ranked(operator, relative=1e-13)
+        parts = ranked(operator, relative=WHOLE_COMPLIANCE)
         found = solve_contact_problem(parts.left * np.sqrt(parts.kept), given, contacts, dry, throw=False)
         if found.status.ok and not refused:
             return found
-        nearly = found.status is Status.NOT_CONVERGED and found.residual <= AT_ALL_OF_MANY
+        nearly = found.status is Status.NOT_CONVERGED and found.residual <= RESIDUAL_OF_MANY
         if nearly and self.collisions is not None and not refused:
             self.problem.lenient = 1
             return found

@@ -18,9 +18,7 @@ from sarrus.formulations.problem import Formulation
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.record import laid
 from sarrus.kernels.platform.c_function import PROTOTYPE
-
-# Singular values of A below this multiple of the largest one count as zero: stages lie a little off the constraints.
-RANK_TOLERANCE = 1e-7
+from sarrus.motion.loop.tolerances import FORMULATION_RANK_CUT
 
 Method = Callable[..., Formulation]
 
@@ -94,7 +92,7 @@ class FormulatedAcceleration:
             alpha, beta = settings.alpha, settings.beta
             gamma = gamma + 2.0 * alpha * terms["psi"][:, 0]
             gamma[: s.nh] += beta**2 * terms["phi"][:, 0]
-        result = self.method(mass, force, jacobian, gamma, None, tolerance=RANK_TOLERANCE)
+        result = self.method(mass, force, jacobian, gamma, None, tolerance=FORMULATION_RANK_CUT)
         if want >= la.PIVOTS:
             x = _view(x_address, la.input_size(s.table), ctypes.c_double)
             self._note(result, float(x[s.nq + s.nv + s.nu]))

@@ -24,6 +24,7 @@ from sarrus.motion.loop.narrow_phase import (
     functions,
     geometry_model,
 )
+from sarrus.motion.loop.tolerances import MICROMETRES_PER_METRE
 from sarrus.symbolic.multibody.geometry_bodies import components, motions, places
 
 # Contacts that there is room for at first: so many, and so many of each body.
@@ -157,7 +158,7 @@ class Collisions:
     def look(self, x: Array, within: float) -> list[cl.Seen]:
         """Return the contacts at x = [q | v | u | t | p | τ] whose gap is below ``within`` [m]."""
         while True:
-            count = find_contacts(self.table, x, int(np.ceil(within * 1e6)))
+            count = find_contacts(self.table, x, int(np.ceil(within * MICROMETRES_PER_METRE)))
             if count >= 0:
                 break
             self.table.room *= 2

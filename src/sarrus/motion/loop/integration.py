@@ -16,11 +16,22 @@ from sarrus.control.laws.law import Law
 from sarrus.dynamics.model.inertia import is_singular_at
 from sarrus.dynamics.solve.ranks import has_left
 from sarrus.kernels.memory import run_state as run
+from sarrus.kernels.memory.tolerances import FIRST_LOOK, MOST_LOOKS
 from sarrus.motion.loop.chattering import jump
 from sarrus.motion.loop.jamming import jam
-from sarrus.motion.loop.recorder import CALL_SECONDS
 from sarrus.motion.loop.singularity_watch import Watcher
 from sarrus.motion.loop.time_loop import TimeLoop
+from sarrus.motion.loop.tolerances import (
+    CALL_SECONDS,
+    CREEP_STEPS,
+    CREEPING,
+    FIRST_CALL,
+    HELD_UP,
+    MORE_STEPS_OF_A_CALL,
+    MOST_STEPS_OF_A_CALL,
+    RESTARTED_STEP,
+    SHORTEST_CALL,
+)
 from sarrus.motion.records.records import EventRecord
 
 # Ends of a run that M may cause where it is singular at one configuration.
@@ -31,14 +42,6 @@ _LOST_BY_JAM = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 _LOST_BY_METHOD = (run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of a run that other independent coordinates may prevent, where a projection along them has failed.
 _LOST_BY_CHART = (run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
-# A thousand steps that come to less than this part of the run get nowhere, or may be held up by a jump.
-_CREEP, _CHATTER = 1e-6, 1e-2
-# Steps that the first call of the kernel takes, where nothing tells how long they take.
-FIRST_CALL = 64.0
-# Steps that a call of the kernel takes at most: within seconds, however short they have been.
-_MOST_STEPS_OF_A_CALL = 1e6
-# As many times more than the call before takes, at most: steps may come to cost more.
-_MORE_STEPS = 32.0
 # Ends of a run by which it may have left the motions of a rigid mechanism.
 _LOST = (Status.NOT_FINITE, Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED, Status.STEP_LIMIT)
 
@@ -59,8 +62,8 @@ class Integration(TimeLoop):
 
         The error of a run with few records is estimated with these states.
         """
-        self._seen = np.empty((run.MOST_LOOKS, 1 + self.system.nq))  # kept alive
-        self.table.looks, self.state.next_look = self._seen, run.FIRST_LOOK
+        self._seen = np.empty((MOST_LOOKS, 1 + self.system.nq))  # kept alive
+        self.table.looks, self.state.next_look = self._seen, FIRST_LOOK
 
     @property
     def looks(self) -> Array:
@@ -151,8 +154,8 @@ class Integration(TimeLoop):
     def _pace(self, seconds: float) -> None:
         """Choose how many steps the next call takes, by how long this one took."""
         if seconds < 0.5 * CALL_SECONDS:
-            more = min(0.5 * CALL_SECONDS / max(seconds, 1e-9), _MORE_STEPS)
-            self.steps_of_a_call = min(more * self.steps_of_a_call, _MOST_STEPS_OF_A_CALL)
+            more = min(0.5 * CALL_SECONDS / max(seconds, SHORTEST_CALL), MORE_STEPS_OF_A_CALL)
+            self.steps_of_a_call = min(more * self.steps_of_a_call, MOST_STEPS_OF_A_CALL)
         elif seconds > 2.0 * CALL_SECONDS:
             self.steps_of_a_call = max(self.steps_of_a_call // 4.0, 1.0)
 
@@ -168,7 +171,7 @@ class Integration(TimeLoop):
         except ArgumentError:  # a singular configuration: the explicit method passes it
             self.install(self.scheme.method)
             return self.method == other
-        self.state.step = max(self.state.step, 1e3 * self.state.shortest)
+        self.state.step = max(self.state.step, RESTARTED_STEP * self.state.shortest)
         self.records.append(EventRecord(f"{other} takes over", here))
         return True
 
@@ -184,7 +187,7 @@ class Integration(TimeLoop):
         ):
             return False
         self.table.whole, self.table.null_space_solve = s.table.whole, s.table.null_space_solve
-        self.state.step = max(self.state.step, 1e3 * self.state.shortest)
+        self.state.step = max(self.state.step, RESTARTED_STEP * self.state.shortest)
         return True
 
     def _look_for_creep(self, end: float) -> None:
@@ -194,12 +197,12 @@ class Integration(TimeLoop):
         `sarrus.motion.loop.chattering`).
         """
         steps, (time, before) = self.state.steps + self.state.rejected, self.milestone
-        if not self.adaptive or steps - before < 1000.0:
+        if not self.adaptive or steps - before < CREEP_STEPS:
             return
         self.milestone = self.time, steps
         part = (self.time - time) / (end - self.began)
-        if part < _CREEP and has_left(self.system, self.x):
+        if part < CREEPING and has_left(self.system, self.x):
             self.status = Status.RIGID
-        elif part < _CHATTER and not isinstance(self.law, Law):
+        elif part < HELD_UP and not isinstance(self.law, Law):
             self.jump = jump(self)
             self.status = Status.CHATTERING if self.jump else None

@@ -15,8 +15,9 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
-from sarrus.kernels.linalg.ranked import CUT, ranked
-from sarrus.kernels.solve.invariants import CHANGED
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
+from sarrus.kernels.solve.tolerances import INVARIANT_CHANGED
 from sarrus.motion.inputs.invariants import (
     ENERGY,
     Invariant,
@@ -24,9 +25,8 @@ from sarrus.motion.inputs.invariants import (
     TracedInvariants,
     checked_invariants,
 )
+from sarrus.motion.loop.tolerances import DEPENDENT_GRADIENT
 
-# Singular value of gradients, each of length one, below which one of them depends on the others.
-_DEPENDENT = 1e-7
 # Velocities beside that of a start at which gradients are looked at where they depend on each other there.
 _OTHERS = 2
 
@@ -96,7 +96,7 @@ def check_invariants(
     values, rates = functions.values(x), functions.rates(np.concatenate([x, a]))
     rank, redundant = ranks(s, functions, traced.names, x)
     sizes = np.maximum(traced.sizes, np.abs(values))
-    changed = tuple(np.array(traced.names)[np.abs(rates) > CHANGED * sizes].tolist())
+    changed = tuple(np.array(traced.names)[np.abs(rates) > INVARIANT_CHANGED * sizes].tolist())
     return InvariantCheck(
         traced.names, read_only(values), read_only(rates), read_only(traced.sizes), rank, redundant, changed,
         Status.NOT_INVARIANT if changed else Status.OK,
@@ -141,7 +141,7 @@ def _dependent(system: Evaluations, functions: InvariantFunctions, x: Array) -> 
     held, gradients = jacobian[:own], jacobian[own:]
     if own:
         factors = np.concatenate([size.rows[: system.equations.nh], size.rows])
-        motions = ranked(held * factors[:, None], relative=CUT).null
+        motions = ranked(held * factors[:, None], relative=RANK_CUT).null
     else:
         motions = np.eye(jacobian.shape[1])
     lengths = np.linalg.norm(gradients, axis=1)
@@ -150,7 +150,7 @@ def _dependent(system: Evaluations, functions: InvariantFunctions, x: Array) -> 
     for k in range(len(rows)):
         tried = rows[[*kept, k]]
         least = np.linalg.svd(tried, compute_uv=False)[-1] if tried.size else 0.0
-        full = len(kept) < motions.shape[1] and least > _DEPENDENT
+        full = len(kept) < motions.shape[1] and least > DEPENDENT_GRADIENT
         (kept if full else found).append(k)
     return found
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
-from sarrus.dynamics.model.model_precision import SHORTEST
+from sarrus.dynamics.model.tolerances import SHORTEST_PROJECTED_STEP
 from sarrus.kernels.linalg.ranked import rank_of
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.platform.c_function import projection
 from sarrus.motion.loop.time_loop import TimeLoop
+from sarrus.motion.loop.tolerances import RESTARTED_STEP
 from sarrus.motion.records.records import EventRecord
 
 # The event in a trajectory.
@@ -38,7 +39,7 @@ def jam(loop: TimeLoop) -> bool:
     loop.settings.accepted_residual *= 2.0  # the place is where it was just too much
     projection(loop.table, x, la.VELOCITIES)
     if loop.adaptive:
-        loop.state.step = max(loop.state.step, 1e3 * SHORTEST)
+        loop.state.step = max(loop.state.step, RESTARTED_STEP * SHORTEST_PROJECTED_STEP)
     loop.renew(survey=False)
     loop.state.largest_pivot = 0.0  # the new rows are what they are from here on
     loop.records.append(EventRecord(JAM, loop.time))

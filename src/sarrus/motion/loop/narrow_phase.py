@@ -19,11 +19,10 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError, SarrusError
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.model.mechanism.elements import Geom
+from sarrus.motion.loop.tolerances import CONVEX_GAP, CONVEX_ITERATIONS, SAME_GEOMETRY
 
 # Contacts that a function writes at the most (mjMAXCONPAIR).
 MOST_CONTACTS = 256
-# Tolerance and iterations of MuJoCo's general function for convex bodies: gaps are then right to rounding.
-_TOLERANCE, _ITERATIONS = 1e-14, 500
 _KINDS = int(mujoco.mjtGeom.mjNGEOMTYPES)
 _GENERAL = ("mjc_Convex", "mjc_ConvexHField")
 # Numbers that a contact has at the most.
@@ -36,7 +35,7 @@ def geometry_model(name: str, geoms: Iterable[Geom]) -> Any:
     Raises `ModelError` if MuJoCo refuses a geom, for instance a flat mesh.
     """
     spec = mujoco.MjSpec()
-    spec.option.ccd_tolerance, spec.option.ccd_iterations = _TOLERANCE, _ITERATIONS
+    spec.option.ccd_tolerance, spec.option.ccd_iterations = CONVEX_GAP, CONVEX_ITERATIONS
     spec.memory = 1 << 24
     for number, geom in enumerate(geoms):
         kind = getattr(mujoco.mjtGeom, f"mjGEOM_{geom.kind.upper()}")
@@ -132,7 +131,7 @@ def contact_stride() -> int:
 
 
 def _same(one: Array, other: Array) -> bool:
-    return bool(np.allclose(one, other, rtol=0.0, atol=1e-12))
+    return bool(np.allclose(one, other, rtol=0.0, atol=SAME_GEOMETRY))
 
 
 def bounding_radii(model: Any) -> Array:

@@ -17,14 +17,10 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.tendons import Wrap
 from sarrus.model.mechanism.transmissions import TendonTransmission
-from sarrus.motion.loop.constraint_jumps import LEAST
+from sarrus.motion.loop.tolerances import LEAST_JUMP, PATH_LOOK, PATH_LOOKS, PATH_SHORT
 from sarrus.motion.records.quantities import Quantities
 from sarrus.symbolic.forces.forces import damped, elastic
 from sarrus.symbolic.multibody.powers import tendon_paths
-
-# Jumps of LEAST characteristic lengths count. Lengths are looked at once in this part of one, and at most so often in a
-# step; a jump is what is left of a change over SHORT.
-APART, MOST, SHORT = 1e-2, 200, 1e-7
 
 
 class _Seen(NamedTuple):
@@ -48,7 +44,7 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
     if not names:
         return ""
     native = system.compiled.named("tendon paths", lambda: tendon_paths(mechanism, e, names))
-    least = LEAST * system.characteristic.length
+    least = LEAST_JUMP * system.characteristic.length
 
     def seen(q: Array, t: float) -> _Seen:
         found = native.evaluate(system.pack(q, t=t))
@@ -60,7 +56,7 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
     for k, (t, later) in enumerate(zip(run.t[:-1], run.t[1:])):
         step = difference(system, run.q[k], run.q[k + 1])
         way = float(np.linalg.norm(system.characteristic.columns * step))
-        count = min(int(way / APART) + 1, MOST)
+        count = min(int(way / PATH_LOOK) + 1, PATH_LOOKS)
         if count == 1:
             continue
         places = [system.move(run.q[k], share * step) for share in np.linspace(0.0, 1.0, count + 1)]
@@ -69,7 +65,7 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
             [torn(looks[i], looks[i + 1], step / count).max() > least for i in range(count)]
         ):
             first, before, share = i / count, looks[i], 1.0 / count
-            while share * way > SHORT:  # the half in which more is left
+            while share * way > PATH_SHORT:  # the half in which more is left
                 share *= 0.5
                 middle = seen(system.move(run.q[k], (first + share) * step), t)
                 after = seen(system.move(run.q[k], (first + 2.0 * share) * step), t)

@@ -12,13 +12,10 @@ from typing import BinaryIO
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.motion.loop.tolerances import CALL_SECONDS, FIRST_BLOCK_SHARE, RECORDS_IN_MEMORY
 
-# A call of the kernel takes about this long, so that interrupts and progress bars have their turn.
-CALL_SECONDS = 0.1
 # Rows that a block has at first, at least and at most; with fewer left than the last number a new one begins.
 _FIRST, _LEAST, _MOST, _LEFT = 256, 64, 65536, 16
-# Bytes of blocks that are held in memory; the part of them that a first one may take for all that is expected.
-_IN_MEMORY, _WHOLE = 256e6, 0.25
 
 
 class Recorder:
@@ -27,7 +24,9 @@ class Recorder:
     def __init__(self, width: int, expected: float = 0.0, most: float = np.inf) -> None:
         """Allocate for rows of this width: for all ``expected`` rows at once if they fit in ``most`` bytes."""
         self.width, self._rows = width, _FIRST
-        self._expected = int(expected) if 8 * width * expected <= min(most, _WHOLE * _IN_MEMORY) else 0
+        self._expected = (
+            int(expected) if 8 * width * expected <= min(most, FIRST_BLOCK_SHARE * RECORDS_IN_MEMORY) else 0
+        )
         self._blocks: list[Array] = []
         self._file: BinaryIO | None = None
         self._in_file = 0  # rows
@@ -53,7 +52,7 @@ class Recorder:
             return self._blocks[-1][self.filled : self.filled + self._rows]
         in_memory = sum(block.nbytes for block in self._blocks)
         if in_memory + 8 * self.width * self._in_file >= most or (
-            in_memory >= _IN_MEMORY and not self._spill()
+            in_memory >= RECORDS_IN_MEMORY and not self._spill()
         ):
             return None
         return self.begin_block()[: self._rows]

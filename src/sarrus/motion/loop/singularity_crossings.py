@@ -9,16 +9,16 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.tolerances import INVOLVED_CLOSURE
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.memory import crossing_layout as pl
 from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.tolerances import PASSAGE_PIVOT
+from sarrus.motion.loop.tolerances import CROSSED_TOGETHER, LEAST_DISTANCE
 from sarrus.motion.records.records import Passage
 
 # Rows in the log of the kernel, which comes back to have it emptied.
 ROOM = 64
-# Singular values below this part of the largest one vanish together; closures whose part in the left singular vectors
-# is above this part of the largest one are involved.
-TOGETHER, INVOLVED = 3e-3, 0.3
 
 
 def passage_sizes(table: Table) -> pl.PassageArray:
@@ -74,7 +74,7 @@ class PassageLog:
             _, rank, parameters = known[stretch]
             closest = min(rows, key=lambda r: float(r[pl.LEAST]))
             # The pivot that the survey found at the start may be larger than all of the motion.
-            near = [closest] if closest[pl.LEAST] < pl.CLOSE * self.largest[stretch] else []
+            near = [closest] if closest[pl.LEAST] < PASSAGE_PIVOT * self.largest[stretch] else []
             there = system.varied(parameters)
             found += [_passage(there, row, rank) for row in crossed or near]
         return tuple(sorted(found, key=lambda passage: passage.time))
@@ -88,10 +88,10 @@ def _passage(system: Evaluations, row: Array, rank: int) -> Passage:
     least = float(
         sigma[rank - 1]
     )  # where it crosses zero, what is left is the distance of this state in time
-    together = sigma[:rank] <= (max(TOGETHER * sigma[0], least) if crossed else least)
+    together = sigma[:rank] <= (max(CROSSED_TOGETHER * sigma[0], least) if crossed else least)
     vectors = left[:, :rank][:, together]
     weight = {name: dense.norm(vectors[rows]) for name, rows in system.closure_rows.items()}
     largest = max(weight.values())
-    closures = tuple(name for name, size in weight.items() if size > INVOLVED * largest)
-    digits = max(0.0, -2.0 * float(np.log10(max(row[pl.NEAREST], 1e-16))))
+    closures = tuple(name for name, size in weight.items() if size > INVOLVED_CLOSURE * largest)
+    digits = max(0.0, -2.0 * float(np.log10(max(row[pl.NEAREST], LEAST_DISTANCE))))
     return Passage(t, 0.0 if crossed else least, closures, crossed, digits)

@@ -11,20 +11,16 @@ from warnings import warn
 import numpy as np
 
 from sarrus.base.errors import ArgumentError, SingularityWarning
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.singularity_forecast import Rows, SingularityForecast, forecast_at, require_holonomic
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
+from sarrus.motion.loop.tolerances import WATCH_AGAIN, WATCH_GROWTH, WATCH_SHARE, WATCH_STEPS, WHOLE_STEPS
 from sarrus.motion.records.records import EventRecord
 
 if TYPE_CHECKING:
     from sarrus.motion.loop.time_loop import TimeLoop
 
-# Part of the time until σ is at its bound, or has changed, after which it is looked at again.
-_PART = 0.25
-# σ over the bound from which on the run may come near anew.
-_AGAIN = 1.25
-# Steps between two looks at most, where nothing is constrained, and by how many times as many as before.
-_MOST, _GROWTH = 1e6, 4.0
 # Halvings of a fixed step, at most.
 _HALVES = 12
 
@@ -94,13 +90,13 @@ class Watcher:
             return
         rank = int(loop.table.generic_rank)
         if rank == 0:
-            self.next_look = done + _MOST
+            self.next_look = done + WATCH_STEPS
             return
         q, v, t = loop.q.copy(), loop.v.copy(), loop.time
         rows = Rows(s, q, t, rank)
         sigma, within, pace = rows.sigma, self.watch.within, rows.pace(q, v, t)
         self._fastest = max(self._fastest, pace)
-        if sigma > _AGAIN * within and self.near:
+        if sigma > WATCH_AGAIN * within and self.near:
             self.near = False
         elif sigma < within and not self.near and rows.rate(q, v, t) < 0.0:
             self.near = True
@@ -114,13 +110,13 @@ class Watcher:
             self.next_look = done + 1.0
             return
         ahead = sigma if self.near else max(sigma - within, 0.1 * within)
-        steps = _PART * ahead / max(self._fastest * state.step, 1e-300)
-        self._apart = float(min(max(np.floor(steps), 1.0), _GROWTH * self._apart))
+        steps = WATCH_SHARE * ahead / max(self._fastest * state.step, LEAST_DIVISOR)
+        self._apart = float(min(max(np.floor(steps), 1.0), WATCH_GROWTH * self._apart))
         self.next_look = done + self._apart
 
     def _bound(self, loop: TimeLoop, sigma: float, pace: float) -> None:
         """Bound the next step while the run is near; remove the bound after it has left."""
-        state, asked = loop.state, (self.watch.part or 1.0) * sigma / max(pace, 1e-300)
+        state, asked = loop.state, (self.watch.part or 1.0) * sigma / max(pace, LEAST_DIVISOR)
         if loop.adaptive:
             longest = loop.scheme.limits.max_step
             state.longest = min(longest, asked) if self.near else longest
@@ -128,13 +124,13 @@ class Watcher:
             return
         whole = float(loop.scheme.dt or state.step)
         t, step = loop.time, state.step
-        if loop.method == TIME_STEPPING or abs(state.start + state.steps * step - t) > 1e-6 * step:
+        if loop.method == TIME_STEPPING or abs(state.start + state.steps * step - t) > WHOLE_STEPS * step:
             return
         halves = ceil(log2(max(whole / asked, 1.0))) if self.near else 0
         new = whole / 2.0 ** min(halves, _HALVES)
         count = (t - loop.options.t0) / (2.0 * step)
         if new > step:  # by two at a time, from a time that the longer steps would have come to
-            new = 2.0 * step if abs(count - round(count)) < 1e-6 else step
+            new = 2.0 * step if abs(count - round(count)) < WHOLE_STEPS else step
         if new != step:
             state.step, state.start = new, t - state.steps * new
         self._bounds = self.near or state.step < whole

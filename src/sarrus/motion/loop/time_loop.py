@@ -31,10 +31,11 @@ from sarrus.kernels.integrate.rosenbrock_tableau import (
     rosenbrock_tableau,
 )
 from sarrus.kernels.integrate.tableau import TIME_STEPPING, Tableau, tableau
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as run
 from sarrus.kernels.memory.record import laid
-from sarrus.kernels.memory.run_state import EASY, STIFF_8
+from sarrus.kernels.memory.tolerances import EASY_STEP, STIFF_8
 from sarrus.kernels.platform.c_function import advance, projection, projection_with_invariants
 from sarrus.motion.inputs.drive_jumps import DriveJumps, may_jump
 from sarrus.motion.inputs.inputs import Event, compile_control, compile_events, sampled
@@ -46,6 +47,7 @@ from sarrus.motion.loop.contact_run import Touches, margin_count
 from sarrus.motion.loop.kept_invariants import NONE_KEPT, attach, keep_values, kept_array, with_room
 from sarrus.motion.loop.recorder import Recorder
 from sarrus.motion.loop.singularity_crossings import PassageLog, passage_sizes
+from sarrus.motion.loop.tolerances import FIRST_STEP, NEAR_EVERYWHERE, SHORTEST_STEP
 from sarrus.motion.records.records import EventRecord
 
 if TYPE_CHECKING:
@@ -54,8 +56,6 @@ if TYPE_CHECKING:
 
 # Steps that a run takes at most, accepted and rejected, where nothing else is said.
 MOST_STEPS = 10_000_000
-# A relative pivot below which all are.
-EVERYWHERE = 2.0
 # Functions of a model that every run needs.
 _FUNCTIONS = ("dynamics", "direct", "checked", "measure", "position", "velocity", "rate", "energy")
 # The state of every run at first.
@@ -286,11 +286,11 @@ class TimeLoop:
         scheme, recording, state = self.scheme, self.options.recording, self.state
         duration, longest = self.options.duration, scheme.limits.max_step
         state.relative, state.absolute = scheme.rtol, scheme.atol
-        state.longest, state.shortest = longest, 1e-14 * max(1.0, abs(self.time) + duration)
+        state.longest, state.shortest = longest, SHORTEST_STEP * max(1.0, abs(self.time) + duration)
         if scheme.adaptive:
             # long steps have stages far off the constraints
-            self.settings.near = max(self.settings.near, EVERYWHERE)
-            state.step = min(1e-4, duration, longest)
+            self.settings.near = max(self.settings.near, NEAR_EVERYWHERE)
+            state.step = min(FIRST_STEP, duration, longest)
         else:
             state.step = float(scheme.dt or 0.0)
         state.grid_start = self.options.t0
@@ -335,7 +335,7 @@ class TimeLoop:
         state.power, state.between = self.plan.power, self.plan.between
         state.hints = state.doubts = state.threshold = 0.0
         if self.scheme.stiff is not None:
-            state.threshold = EASY if method == self.scheme.stiff else STIFF_8
+            state.threshold = EASY_STEP if method == self.scheme.stiff else STIFF_8
         kind = f"storage of {method}, {len(self.modes)} events, {self.kept.shape[1]} invariants"
         self.storage = np.zeros(self.system.model.lasting(kind, lambda: la.run_storage(table)))
         table.settings, table.work = self.settings, self.storage
@@ -458,10 +458,10 @@ class TimeLoop:
         state.last_step = state.split = state.blocked = state.tries = 0.0
         state.largest_pivot = s.typical_pivot
         if self.adaptive:
-            self.state.step = min(self.state.step, 1e-4)
+            self.state.step = min(self.state.step, FIRST_STEP)
         else:
             self.state.start = self.began
-            self.state.steps = np.floor((self.time - self.began) / self.state.step + 1e-9)
+            self.state.steps = np.floor((self.time - self.began) / self.state.step + SAME_INSTANT)
         self.stop_where_rigid()
 
     def _begin_stretch(self) -> None:

@@ -7,9 +7,7 @@ import numpy as np
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.assembly import assemble
 from sarrus.motion.loop.time_loop import TimeLoop
-
-# How far rows that are given move until the loops are asked to close [characteristic lengths, rad].
-AHEAD = 1e-3
+from sarrus.motion.loop.tolerances import UNREACHABLE_AHEAD
 
 
 def beyond_reach(loop: TimeLoop) -> str:
@@ -22,7 +20,7 @@ def beyond_reach(loop: TimeLoop) -> str:
     speeds = np.abs(s.velocity_residual(q, np.zeros(s.nv), t) * s.characteristic.rows)[: s.nh]
     if not speeds.any():
         return ""
-    later = t + 2.0 * loop.state.step + AHEAD / speeds.max()
+    later = t + 2.0 * loop.state.step + UNREACHABLE_AHEAD / speeds.max()
     found = assemble(s, q, later, throw=False)
     if found.status is not Status.NOT_CLOSED:
         return ""

@@ -14,6 +14,7 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import Status
 from sarrus.control.laws.law import Law
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.motion.inputs.drive_jumps import DriveJumps, may_jump
 from sarrus.motion.inputs.run_options import Recording
@@ -96,7 +97,7 @@ def _intervals(todo: Batch, run: int) -> list[tuple[float, Array | None]]:
 def _note(plan: Plan, todo: Batch, run: int, loop: Integration, status: Status) -> None:
     """Write the samples, reductions and status of a run to the batch."""
     rows = loop.recorder.all_rows()[:, : todo.samples.shape[2]]
-    wanted, close = plan.options.sample_times, 1e-9 * plan.options.step
+    wanted, close = plan.options.sample_times, SAME_INSTANT * plan.options.step
     last = np.searchsorted(rows[:, 0], wanted + close, side="right") - 1
     found = (last >= 0) & (np.abs(rows[last, 0] - wanted) <= close)
     todo.samples[run, found] = rows[last[found]]

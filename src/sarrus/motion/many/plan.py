@@ -22,16 +22,16 @@ from sarrus.dynamics.model.state_functions import StateFunction
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory.layout import Table
 from sarrus.motion.inputs.run_options import Recording, RunOptions
 from sarrus.motion.loop.integration import Integration
+from sarrus.motion.many.tolerances import GENERIC_PIVOT
 from sarrus.motion.many.workers import Batch, Worker, prepare_starts
 
 # Most rows that a thread records before they are sorted in.
 _ROOM = 4096
-# A start whose pivots are this clearly above or below the generic rank needs no second look.
-CLEAR_PIVOT = 1e-6
 # In place of ranks: no motion has the velocity of the start, or follows its forces.
 _RIGID = (-1, -1)
 # The reference of each system that was rolled out, by its compiled equations, with the time and the parameters it
@@ -62,7 +62,7 @@ class Plan:
         s, o, count = self.system, self.options, len(states)
         intervals = 1 if inputs is None else inputs.shape[1]
         held, uneven = o.steps / intervals, not o.scheme.adaptive and intervals > 1
-        if uneven and abs(intervals * round(held) * o.step - o.duration) > 1e-9:
+        if uneven and abs(intervals * round(held) * o.step - o.duration) > SAME_INSTANT:
             raise ArgumentError(
                 f"{s.name}: u has {intervals} intervals in {o.duration:g} s; each must last a whole number of steps of "
                 f"{o.step:g} s",
@@ -181,7 +181,7 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
         for number, x in enumerate(todo.states):
             worker.loop.touches.refuse_depth(x, f"run {number}: ")
     projected = facts[:, bl.PROJECTED] == 1.0
-    clear = projected & (facts[:, bl.SMALLEST] > CLEAR_PIVOT) & (facts[:, bl.BEYOND] < CLEAR_PIVOT)
+    clear = projected & (facts[:, bl.SMALLEST] > GENERIC_PIVOT) & (facts[:, bl.BEYOND] < GENERIC_PIVOT)
     clear &= plan.system.motions_left is None
     found = np.tile(ranks, (len(given), 1))
     seen: dict[bytes, tuple[int, int]] = {}

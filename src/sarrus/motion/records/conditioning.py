@@ -11,9 +11,7 @@ from sarrus.kernels.linalg import dense
 from sarrus.motion.records.readings import states_of
 from sarrus.motion.records.recorded_motion import RecordedMotion
 from sarrus.motion.records.singularity_channels import stretches
-
-# Below this part of the largest one a singular value is rounding.
-_SINGULAR = 1e-15
+from sarrus.motion.records.tolerances import SINGULAR_MATRIX
 
 
 def condition_along(trajectory: RecordedMotion) -> Array:
@@ -46,5 +44,5 @@ def condition_numbers(system: System, states: Array, ranks: NDArray[np.int64]) -
         rows = matrix[(matrix != 0.0).any(axis=1)]
         values = dense.even_singular_values(rows) if len(rows) else np.zeros(1)
         least = float(values[rank - 1]) if rank <= len(values) else 0.0
-        out[k] = values[0] / least if least > _SINGULAR * values[0] else np.inf
+        out[k] = values[0] / least if least > SINGULAR_MATRIX * values[0] else np.inf
     return out

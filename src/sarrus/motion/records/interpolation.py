@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
+from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.motion.records.recorded_motion import RecordedMotion
 
 Number = TypeVar("Number", float, Array)
@@ -18,7 +19,7 @@ def interpolate(trajectory: RecordedMotion, t: Array) -> Array:
     times, q, v = trajectory.t, trajectory.q, trajectory.v
     if not len(times):
         raise ArgumentError(f"trajectory {trajectory.name!r} is empty", element="t")
-    slack = 1e-9 * (1.0 + abs(times[-1]))
+    slack = SAME_INSTANT * (1.0 + abs(times[-1]))
     if not np.all((t >= times[0] - slack) & (t <= times[-1] + slack)):
         raise ArgumentError(
             f"trajectory {trajectory.name!r} covers {times[0]:.6g} to {times[-1]:.6g} s; every t must lie within",

@@ -15,14 +15,10 @@ from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.motion.records.readings import states_of
 from sarrus.motion.records.recorded_motion import RecordedMotion
+from sarrus.motion.records.tolerances import ALIKE_SINGULAR_VALUES, LEVEL_SINGULAR_VALUES, UNKNOWN_INDICATOR
 
 # Numbers of A that are decomposed at a time.
 _BLOCK = 1 << 20
-# Singular values that differ from the smallest one by this part of it, and by this part of the largest one, are as
-# small: their vectors are anybody's, so that they count together.
-_ALIKE, _LEVEL = 1e-6, 1e-9
-# Below this part of the largest singular value, the ratio of the indicator to the smallest one is rounding.
-_UNKNOWN = 1e-12
 
 
 class SingularityChannels(NamedTuple):
@@ -170,7 +166,7 @@ def rates_of_states(system: System, states: Array, rank: int) -> Array:
 
 def _alike(values: Array, rank: int) -> NDArray[np.bool_]:
     """Return which of the singular values (n, rank) are equal to the smallest one up to rounding."""
-    limit = (1.0 + _ALIKE) * values[:, rank - 1] + _LEVEL * values[:, 0]
+    limit = (1.0 + ALIKE_SINGULAR_VALUES) * values[:, rank - 1] + LEVEL_SINGULAR_VALUES * values[:, 0]
     return np.asarray(values[:, :rank] <= limit[:, None])
 
 
@@ -183,6 +179,6 @@ def _of_matrices(matrices: Array, rates: Array, rank: int) -> Array:
     indicator = np.sqrt((along**2).sum(axis=1))
     with np.errstate(divide="ignore", invalid="ignore"):
         acceleration = np.sqrt((np.where(alike, along / values[:, :rank], 0.0) ** 2).sum(axis=1))
-    acceleration[least <= _UNKNOWN * largest] = np.nan
+    acceleration[least <= UNKNOWN_INDICATOR * largest] = np.nan
     acceleration[(rates == 0.0).all(axis=1)] = 0.0
     return np.array([least, indicator, acceleration])

@@ -10,6 +10,7 @@ import socket
 from dataclasses import dataclass
 
 from sarrus.base.errors import ArgumentError, ViewerError
+from sarrus.pictures.browser.style import LOOKUP_SECONDS
 from sarrus.pictures.browser.timeouts import within
 
 LOOPBACK = "127.0.0.1"
@@ -18,7 +19,6 @@ _EVERYWHERE = {
     "::": "::1",
 }  # hosts that stand for all interfaces, and where to find them here
 _LOCAL = ("localhost", LOOPBACK, "::1")
-_LOOKUP_SECONDS = 5.0
 _LAST_PORT = 65535
 _PORTS = 1000  # that are tried
 _TAKEN = (errno.EADDRINUSE, errno.EACCES)
@@ -100,7 +100,7 @@ def _looked_up(host: str) -> list[tuple[int, tuple]]:
     right = f'give "{LOOPBACK}", "0.0.0.0", or a name or a number of this computer'
     try:
         found = within(
-            _LOOKUP_SECONDS,
+            LOOKUP_SECONDS,
             lambda: socket.getaddrinfo(host, None, type=socket.SOCK_STREAM),
             f"{wrong}: no answer",
         )

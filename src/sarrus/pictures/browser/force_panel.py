@@ -11,6 +11,7 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.printable import printable
 from sarrus.base.status import Status
 from sarrus.pictures.browser.panel_host import PanelHost
+from sarrus.pictures.browser.style import SEEN_THROUGH
 from sarrus.pictures.scene.force_arrows import Scale
 from sarrus.pictures.scene.loads import (
     CLOSURES,
@@ -31,7 +32,6 @@ from sarrus.pictures.scene.subjects import sample
 
 _ROWS = 16  # of a table
 _AT_ONCE = 4000  # samples of a run whose largest loads are found without being asked for
-_THROUGH = 0.3  # opacity of bodies that are seen through
 _FEW = 6  # numbers that are written into the scene by themselves
 
 
@@ -122,7 +122,7 @@ class ForcePanel:
 
     def see_through(self) -> None:
         """Draw the bodies transparent, so that arrows inside them are visible, or opaque."""
-        self.viewer.nodes[0].see_through(_THROUGH if self.through.value else 1.0)
+        self.viewer.nodes[0].see_through(SEEN_THROUGH if self.through.value else 1.0)
 
     def find_largest(self) -> None:
         """Find the largest load of each joint along the run, and show a table."""

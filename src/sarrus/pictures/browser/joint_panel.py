@@ -13,10 +13,10 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.printable import printable
 from sarrus.dynamics.model.units import coordinate_units
 from sarrus.pictures.browser.panel_host import PanelHost
+from sarrus.pictures.browser.tolerances import NO_SLIDER
 
 _STEPS = 4000  # of a slider over its range, at the least
 _DIGITS = 4  # of a value that is shown
-_SLACK = 1e-3  # limits within this of each other leave no room for a slider [rad, m]
 
 
 class JointPanel:
@@ -64,7 +64,7 @@ class JointPanel:
         value, (low, high) = self._value(self.start, name), self._widest(name)
         with suppress(SarrusError):  # else the slider stays as wide as it is
             low, high = Follower(self.system).reach(self.start, name, 0.5 * (high - low))
-        if self.follower.turns(name) and high - low > 2 * np.pi - _SLACK and abs(value) <= np.pi:
+        if self.follower.turns(name) and high - low > 2 * np.pi - NO_SLIDER and abs(value) <= np.pi:
             low, high = -np.pi, np.pi
         slider.min, slider.max = self._within(name, low, high)
         slider.step = _step(slider.min, slider.max)
@@ -86,7 +86,7 @@ class JointPanel:
         value, limits = self._value(self.start, name), self.limits.get(name)
         if limits is not None and limits[0] <= value <= limits[1]:
             low, high = max(low, limits[0]), min(high, limits[1])
-        return (float(low), float(high)) if high - low > _SLACK else (value - _SLACK, value + _SLACK)
+        return (float(low), float(high)) if high - low > NO_SLIDER else (value - NO_SLIDER, value + NO_SLIDER)
 
     def _value(self, q: Array, name: str) -> float:
         return float(q[self.follower.indices[name][0]])

@@ -9,13 +9,16 @@ import numpy as np
 from sarrus.analysis.configurations.equilibrium import equilibrium
 from sarrus.analysis.linear.linear_system import LinearSystem
 from sarrus.analysis.linear.linearize import linearize
+from sarrus.analysis.linear.tolerances import NO_DAMPING, NO_OSCILLATION
 from sarrus.analysis.linear.vibration_mode import VibrationMode
 from sarrus.base.errors import SarrusError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.pictures.browser.panel_host import PanelHost
+from sarrus.pictures.browser.style import SMALLEST_AMPLITUDE, SWING_FRAMES, SWING_SECONDS
+from sarrus.pictures.browser.tolerances import MODE_LEFT
 from sarrus.pictures.scene.markup import Pane
 from sarrus.pictures.scene.readout import small_print
 
-_PERIOD, _FRAMES = 2.0, 60  # seconds of the reader's time for one swing
 _PICK = "pick a mode"
 
 
@@ -34,7 +37,12 @@ class ModePanel:
             self.find = gui.add_button("Find modes here")
             self.choice = gui.add_dropdown("mode", (_PICK,), initial_value=_PICK, visible=False)
             self.amplitude = gui.add_slider(
-                "amplitude [rad, m]", min=0.01, max=1.0, step=0.01, initial_value=0.2, visible=False
+                "amplitude [rad, m]",
+                min=SMALLEST_AMPLITUDE,
+                max=1.0,
+                step=SMALLEST_AMPLITUDE,
+                initial_value=0.2,
+                visible=False,
             )
             self.text = Pane(gui)
         post = viewer.worker.post
@@ -67,7 +75,7 @@ class ModePanel:
         self.model = model
         names = []
         for k, s in enumerate(model.eigenvalues):
-            if s.imag >= -1e-9 * max(abs(s), 1e-300):
+            if s.imag >= -NO_OSCILLATION * max(abs(s), LEAST_DIVISOR):
                 names.append(f"{k}: {_words(complex(s))}")
         self.choice.options = (_PICK, *names)
         self.choice.value = _PICK
@@ -82,7 +90,7 @@ class ModePanel:
             return
         mode = int(str(self.choice.value).partition(":")[0])
         try:
-            self.motion = self.model.vibration_mode(mode, float(self.amplitude.value), _FRAMES)
+            self.motion = self.model.vibration_mode(mode, float(self.amplitude.value), SWING_FRAMES)
         except SarrusError as error:
             self.text.content = small_print(str(error))
             return
@@ -93,7 +101,7 @@ class ModePanel:
         """Swing on."""
         if self.motion is None:
             return
-        self.phase = (self.phase + seconds / _PERIOD) % 1.0
+        self.phase = (self.phase + seconds / SWING_SECONDS) % 1.0
         self._showing = True
         self.viewer.show(self.motion.q[int(self.phase * len(self.motion.q)) % len(self.motion.q)])
         self._showing = False
@@ -102,7 +110,7 @@ class ModePanel:
         """Forget the modes when the mechanism has moved from their configuration."""
         if self._showing or self.model is None:
             return
-        if np.abs(self.viewer.q - self.model.q).max(initial=0.0) > 1e-9:
+        if np.abs(self.viewer.q - self.model.q).max(initial=0.0) > MODE_LEFT:
             self.model, self.motion, self.playing = None, None, False
             self.choice.visible = self.amplitude.visible = False
             self.text.content = ""
@@ -116,7 +124,9 @@ class ModePanel:
 
 
 def _words(s: complex) -> str:
-    if abs(s.imag) > 1e-9 * max(abs(s), 1e-300):
+    if abs(s.imag) > NO_OSCILLATION * max(abs(s), LEAST_DIVISOR):
         damping = -s.real / abs(s)
-        return f"{abs(s) / (2 * np.pi):.4g} Hz" + (f", damping {damping:.2g}" if abs(damping) > 1e-9 else "")
+        return f"{abs(s) / (2 * np.pi):.4g} Hz" + (
+            f", damping {damping:.2g}" if abs(damping) > NO_DAMPING else ""
+        )
     return f"s = {s.real:.4g} 1/s"

@@ -18,6 +18,7 @@ from sarrus.dynamics.system import System
 from sarrus.model.mechanism.pose import Pose
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.browser.page import save_page
+from sarrus.pictures.browser.style import ARROWS_BEHIND, SHORTEST_ROD
 from sarrus.pictures.plots.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note
 from sarrus.pictures.scene.camera import Camera, frame
 from sarrus.pictures.scene.drawing import Drawing, Poses
@@ -31,7 +32,6 @@ from sarrus.pictures.scene.subjects import Subject, Viewable, subjects
 from sarrus.pictures.symbols.style import INK, colour
 from sarrus.pictures.symbols.text import title
 
-_THROUGH = 0.4  # opacity of arrows behind something
 SUFFIXES = (".html", ".png", ".gif", ".mp4")
 
 
@@ -131,7 +131,7 @@ class Renderer:
             through = [Triangles(mesh.vertices, mesh.faces, shade) for mesh, shade in arrows]
             places = label_places(shown, scale) if self.loads.wanted.numbers else []
         canvas.draw(solids)
-        canvas.draw_through(through, _THROUGH)
+        canvas.draw_through(through, ARROWS_BEHIND)
         return self._captioned(canvas.pixels(), time, places)
 
     def _captioned(self, picture: Picture, time: float, places: list[tuple[str, Array]]) -> Picture:
@@ -184,7 +184,7 @@ def _solids_of(layer: Layer, poses: Poses) -> list[Triangles]:
         vertices = poses.apply(part.body, part.mesh.vertices)
         found.append(Triangles(vertices, part.mesh.faces, part.colour, part.opacity))
     for rod_part, (middle, rotation, length) in zip(layer.drawing.parts.rods, poses.rods):
-        mesh = rod_part.mesh.scaled([1.0, 1.0, max(length, 1e-9)]).placed(Pose(middle, rotation))
+        mesh = rod_part.mesh.scaled([1.0, 1.0, max(length, SHORTEST_ROD)]).placed(Pose(middle, rotation))
         found.append(
             Triangles(
                 mesh.vertices, mesh.faces, layer.tint or rod_part.colour, rod_part.opacity * layer.opacity

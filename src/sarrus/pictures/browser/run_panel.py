@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.base.errors import SarrusError
 from sarrus.motion.simulate import simulate
 from sarrus.pictures.browser.panel_host import PanelHost
+from sarrus.pictures.browser.style import LONGEST_DURATION, SHORTEST_DURATION
 from sarrus.pictures.scene.markup import Pane
 from sarrus.pictures.scene.readout import small_print
 
@@ -21,7 +22,9 @@ class RunPanel:
     def __init__(self, viewer: PanelHost, gui: Any) -> None:
         self.viewer = viewer
         with gui.add_folder("Simulate"):
-            self.duration = gui.add_number("duration [s]", 5.0, min=0.01, max=1000.0, step=0.1)
+            self.duration = gui.add_number(
+                "duration [s]", 5.0, min=SHORTEST_DURATION, max=LONGEST_DURATION, step=0.1
+            )
             self.method = gui.add_dropdown("method", _METHODS, initial_value="rk4")
             self.button = gui.add_button("Simulate from here")
             self.text = Pane(gui)

@@ -25,6 +25,7 @@ from sarrus.pictures.browser.plot_panel import PlotPanel
 from sarrus.pictures.browser.render import render
 from sarrus.pictures.browser.run_panel import RunPanel
 from sarrus.pictures.browser.serving import start_server, stop_server
+from sarrus.pictures.browser.style import DRAG_ROOM, PANEL_ASPECT, PLOTS_HEIGHT, POLL_SECONDS, READOUT_SECONDS
 from sarrus.pictures.browser.time_panel import TimePanel
 from sarrus.pictures.browser.worker_thread import WorkerThread
 from sarrus.pictures.scene.camera import Camera, frame
@@ -38,12 +39,6 @@ from sarrus.pictures.scene.scene import set_up_scene
 from sarrus.pictures.scene.scene_nodes import SceneNodes
 from sarrus.pictures.scene.subjects import Viewable, at, sample, subjects
 from sarrus.pictures.symbols.text import title
-
-_ASPECT = 1.15  # width over height of the part of a window that the panels leave
-_ROOM = 0.36  # height of the plots, in heights of the motion
-_AROUND = 0.12  # room around a mechanism that is to be dragged, in sizes of it
-_RARELY = 0.15  # seconds between two readouts while something plays
-_POLL = 1.0  # seconds between two looks at whether a viewer that is waited for has been stopped
 
 
 def view(
@@ -187,7 +182,7 @@ class Viewer:
         """Wait until interrupted (Ctrl-C) or stopped, then close the page."""
         try:
             self.worker.do(lambda: None)
-            while not self._stopped.wait(_POLL):
+            while not self._stopped.wait(POLL_SECONDS):
                 pass
         except KeyboardInterrupt:
             self.stop()
@@ -221,7 +216,7 @@ class Viewer:
         q = at(self.runs[0], time)
         self.q = q
         self._since += 0.025
-        due = not self.timeline.playing or self._since > _RARELY
+        due = not self.timeline.playing or self._since > READOUT_SECONDS
         with self.server.atomic():
             self.nodes[0].move(self.drawing.poses(q, time))
             for node in self.nodes[1:]:
@@ -256,12 +251,12 @@ class Viewer:
         low, high = self.drawing.bounds()
         if self.runs:
             down = -self.drawing.view.up
-            room = _ROOM * float(np.abs(down) @ (high - low))
+            room = PLOTS_HEIGHT * float(np.abs(down) @ (high - low))
             low, high = low + np.minimum(room * down, 0.0), high + np.maximum(room * down, 0.0)
         else:
-            border = _AROUND * float((high - low).max())
+            border = DRAG_ROOM * float((high - low).max())
             low, high = low - border, high + border
-        return frame(low, high, self.drawing.view, _ASPECT)
+        return frame(low, high, self.drawing.view, PANEL_ASPECT)
 
     def _build(self) -> None:
         server, gui = self.server, self.server.gui

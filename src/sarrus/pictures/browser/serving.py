@@ -13,9 +13,9 @@ from typing import Any
 from sarrus.base.errors import ArgumentError, ViewerError
 from sarrus.pictures.browser.access import AccessControl
 from sarrus.pictures.browser.address import Address
+from sarrus.pictures.browser.style import START_SECONDS, STOP_SECONDS
 from sarrus.pictures.browser.timeouts import within
 
-_START_SECONDS, _STOP_SECONDS = 30.0, 15.0
 _STARTING = threading.Lock()
 _STOP = methodcaller("stop")
 
@@ -44,7 +44,7 @@ def start_server(address: Address, label: str) -> tuple[Any, str]:
             return viser.ViserServer(host=host, port=address.port, verbose=False, label=label)
 
     with redirect_stdout(StringIO()):  # viser greets the terminal
-        server = within(_START_SECONDS, start, f"no server came up at {host}:{address.port}", _STOP)
+        server = within(START_SECONDS, start, f"no server came up at {host}:{address.port}", _STOP)
     if not access.installed:
         stop_server(server)
         raise ViewerError(
@@ -56,7 +56,7 @@ def start_server(address: Address, label: str) -> tuple[Any, str]:
 def stop_server(server: Any) -> None:
     """Stop a viser server; its pages turn grey."""
     with redirect_stdout(StringIO()):
-        within(_STOP_SECONDS, lambda: _STOP(server), "the server of the viewer did not stop")
+        within(STOP_SECONDS, lambda: _STOP(server), "the server of the viewer did not stop")
 
 
 @contextmanager

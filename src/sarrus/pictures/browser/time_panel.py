@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from sarrus.pictures.browser.panel_host import PanelHost
+from sarrus.pictures.browser.style import SHORTEST_TIMELINE, TIMELINE_STEPS
+from sarrus.pictures.browser.tolerances import AT_END, NEXT_PASSAGE
 from sarrus.pictures.scene.markup import Html, Pane, element, html, lines
 
 _SHOWN = 12  # passages marked on the slider
-_BACK = 0.2  # "next" goes on from passages nearer than this part of a second
 
 
 class TimePanel:
@@ -33,8 +34,8 @@ class TimePanel:
             self.slider = gui.add_slider(
                 "time [s]",
                 min=self.start,
-                max=max(self.end, self.start + 1e-6),
-                step=max((self.end - self.start) / 5000.0, 1e-6),
+                max=max(self.end, self.start + SHORTEST_TIMELINE),
+                step=max((self.end - self.start) / TIMELINE_STEPS, SHORTEST_TIMELINE),
                 initial_value=self.start,
                 marks=(
                     (self.start, f"{self.start:.3g}"),
@@ -65,7 +66,7 @@ class TimePanel:
 
     def set_playing(self, playing: bool) -> None:
         """Play or pause; at the end playing restarts from the beginning."""
-        if playing and self.time >= self.end - 1e-9:
+        if playing and self.time >= self.end - AT_END:
             self.time = self.start
         self.playing = playing
         self.button.label = "Pause" if playing else "Play"
@@ -92,7 +93,7 @@ class TimePanel:
         """Show the next singular passage; after the last one the first."""
         if self.passages:
             self.set_playing(False)
-            ahead = [time for time in self.passages if time > self.time + 1e-6]
+            ahead = [time for time in self.passages if time > self.time + NEXT_PASSAGE]
             self.go(ahead[0] if ahead else self.passages[0])
 
     def _scrubbed(self, event: Any) -> None:

@@ -15,12 +15,8 @@ from functools import partial
 from typing import Any, TypeVar
 
 from sarrus.base.errors import ViewerError
+from sarrus.pictures.browser.style import CLOSING_SECONDS, LOOK_SECONDS, SHORTEST_WAIT, TICK, TIMEOUT
 from sarrus.pictures.browser.timeouts import answer_with
-
-TICK = 1.0 / 40.0  # seconds between two pictures while something moves by itself
-TIMEOUT = 120.0  # seconds that a program waits for its turn and its answer
-_CLOSING = 10.0  # seconds that the request at hand is waited for
-_LOOK = 0.1  # seconds between two looks at whether the thread still lives
 
 T = TypeVar("T")
 
@@ -58,7 +54,7 @@ class WorkerThread:
         self._raise_if_closed()
         self.post(answer, lambda: answer_with(answer, request))
         end = time.monotonic() + timeout
-        while not wait((answer,), _LOOK).done:
+        while not wait((answer,), LOOK_SECONDS).done:
             self._raise_if_closed()
             if time.monotonic() > end:
                 with self._change:
@@ -75,7 +71,7 @@ class WorkerThread:
             self._open = False
             self._change.notify_all()
         if threading.current_thread() is not self._thread:
-            self._thread.join(timeout=_CLOSING)
+            self._thread.join(timeout=CLOSING_SECONDS)
 
     def _raise_if_closed(self) -> None:
         if not self._open or not self._thread.is_alive():
@@ -87,7 +83,7 @@ class WorkerThread:
             with self._change:
                 if not self._waiting and self._open:
                     late = time.perf_counter() - before
-                    self._change.wait(max(TICK - late, 1e-4) if self._ticking() else None)
+                    self._change.wait(max(TICK - late, SHORTEST_WAIT) if self._ticking() else None)
                 if not self._open:
                     break
                 requests = list(self._waiting.values())

@@ -17,6 +17,8 @@ from sarrus.pictures.plots.contact_drawing import draw_contacts, marks_at, move_
 from sarrus.pictures.plots.frames import Picture, check_rate, frame_times, gif_ticks, save_gif, time_note
 from sarrus.pictures.plots.skeleton import build_skeleton, drawn_mechanism, drawn_system, placements
 from sarrus.pictures.plots.stroboscope import caption, draw_ground, draw_pose, move_pose, picture_axes
+from sarrus.pictures.plots.style import TAIL_SECONDS
+from sarrus.pictures.plots.tolerances import POINT_MOVES
 from sarrus.pictures.symbols.picture_plane import choose_view
 from sarrus.pictures.symbols.style import FAINT, INK, WARNING
 
@@ -26,7 +28,6 @@ if TYPE_CHECKING:
     from sarrus.motion.records.trajectory import Trajectory
 
 _DPI = 90
-_TAIL_SECONDS = 0.5  # of film
 _MODE_TICKS = 4  # hundredths of a second per frame of a mode
 
 
@@ -109,7 +110,7 @@ def _save(
     figure, axes = picture_axes(marks.with_planes(paper), view)
     figure.set_dpi(_DPI)
     clock = caption(axes, name, notes[-1][0])
-    moving = [k for k in skeleton.hinges if np.ptp(paper[:, k], axis=0).max() > 1e-9]
+    moving = [k for k in skeleton.hinges if np.ptp(paper[:, k], axis=0).max() > POINT_MOVES]
     tails = [axes.plot([], [], color=FAINT, linewidth=1.2, zorder=1.2)[0] for _ in moving]
     bodies = draw_pose(axes, skeleton, paper[0], alpha=1.0, strong=True)
     draw_ground(axes, skeleton, paper[0])
@@ -122,7 +123,7 @@ def _save(
     assert isinstance(canvas, FigureCanvasAgg)
     canvas.draw()
     background = canvas.copy_from_bbox(figure.bbox)
-    length = max(1, round(_TAIL_SECONDS * 100.0 / ticks))
+    length = max(1, round(TAIL_SECONDS * 100.0 / ticks))
 
     def picture(frame: int) -> Picture:
         canvas.restore_region(background)

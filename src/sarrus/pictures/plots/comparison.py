@@ -13,7 +13,8 @@ from matplotlib.ticker import LogLocator
 
 from sarrus.base.arrays import Array
 from sarrus.motion.records.trajectory import Trajectory
-from sarrus.pictures.plots.time_panels import FLOOR, finish, logarithmic, time_panels
+from sarrus.pictures.plots.style import LAYER_STEP, PANEL_DECADES, ZERO_SHOWN
+from sarrus.pictures.plots.time_panels import finish, logarithmic, time_panels
 from sarrus.pictures.symbols.style import colour, save_figure
 from sarrus.pictures.symbols.text import legend, title
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 INTERVALS = 200  # of time, of which each shows its largest value: lines instead of bands
 MEMORY = 8  # intervals for which a residual holds its largest value, against the noise of rounding
-DECADES = 3.0  # least height of a panel
 MARKERS = "os^DvPX<>ph*"  # staggered along the lines, so that lines on top of each other can be distinguished
 MARKS = 5  # per line
 
@@ -50,7 +50,7 @@ def comparison(compared: Comparison, path: str | Path | None = None) -> Figure:
                 panel.plot(t[-1], values[-1], "x", color=colour(k), markersize=8, markeredgewidth=2, zorder=4)
         panel.set_ylabel(label)
         low, high = panel.get_ylim()
-        panel.set_ylim(low, max(high, low * 10.0**DECADES))
+        panel.set_ylim(low, max(high, low * 10.0**PANEL_DECADES))
         panel.yaxis.set_major_locator(LogLocator(numticks=7))
     _legend(figure, runs)
     finish(figure, axes, *span, next((run for run in runs.values() if run.passages), None))
@@ -81,7 +81,7 @@ def _envelope(t: Array, values: Array, span: tuple[float, float], memory: int) -
     unchanged.
     """
     finite = np.isfinite(values)
-    t, values = t[finite], np.maximum(values[finite], FLOOR)
+    t, values = t[finite], np.maximum(values[finite], ZERO_SHOWN)
     if len(t) <= INTERVALS:
         return t, values
     edges = np.linspace(*span, INTERVALS + 1)
@@ -101,7 +101,7 @@ def _line(panel: Axes, k: int, count: int, t: Array, values: Array) -> None:
         values,
         linewidth=1.1,
         markevery=(min(int((k + 0.5) * every / count), max(len(t) - 1, 0)), every),
-        zorder=3.0 - 0.01 * k,
+        zorder=3.0 - LAYER_STEP * k,
         **_look(k),
     )
 

@@ -20,6 +20,8 @@ from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import Contact, OnPlane, first_on_planes
 from sarrus.model.mechanism.rolling import Rolling
 from sarrus.pictures.plots.skeleton import Skeleton, build_skeleton, placements
+from sarrus.pictures.plots.style import CONE_SLANT, NO_GAP, PLANE_BORDER, PLANE_MESH, SMALLEST_MECHANISM
+from sarrus.pictures.plots.tolerances import EDGE_NORMAL
 from sarrus.pictures.symbols.picture_plane import View
 from sarrus.pictures.symbols.rolling_drawing import places_of
 from sarrus.pictures.symbols.style import FAINT, INK, colour
@@ -27,8 +29,6 @@ from sarrus.pictures.symbols.style import FAINT, INK, colour
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
 
-# Relative to the size of the mechanism: slant of a cone, border of a plane, its mesh, a gap that counts as none.
-_SLANT, _BORDER, _MESH, _NEAR = 0.13, 0.1, 0.06, 0.02
 _RIM = np.linspace(0.0, 2 * np.pi, 32, endpoint=False)
 _MOST_CELLS = 24
 _CONE = colour(5)
@@ -72,7 +72,10 @@ def marks_at(
     mechanism: Mechanism, skeleton: Skeleton, positions: Array, rotations: Array, view: View
 ) -> ContactMarks:
     """Return the marks at poses of the bodies and the ground (frames, bodies + 1, 3), (…, 3, 3)."""
-    size = max(float(np.ptp(skeleton.own(skeleton.at(positions[:1], rotations[:1]))[0], axis=0).max()), 1e-3)
+    size = max(
+        float(np.ptp(skeleton.own(skeleton.at(positions[:1], rotations[:1]))[0], axis=0).max()),
+        SMALLEST_MECHANISM,
+    )
     count = len(positions)
     contacts: list[Contact | Rolling] = [*mechanism.contacts.values(), *mechanism.rollings.values()]
     index = mechanism.body_numbers
@@ -95,7 +98,7 @@ def marks_at(
     rough = [k for k, _ in coned]
     cones = np.empty((count, len(rough), 1 + len(_RIM), 3))
     for place, (k, contact) in enumerate(coned):
-        turned = rotations[:, index[contact.ground]] @ _cone(contact, _SLANT * size).T
+        turned = rotations[:, index[contact.ground]] @ _cone(contact, CONE_SLANT * size).T
         cones[:, place] = points[:, k, None] + turned.swapaxes(1, 2)
     lines = [np.empty((count, 0, 2, 3))]
     firsts = np.array(first_on_planes(contacts))
@@ -110,7 +113,10 @@ def marks_at(
         )
     project = view.project
     return ContactMarks(
-        project(points), project(np.concatenate(lines, axis=1)), project(cones), gaps[:, rough] < _NEAR * size
+        project(points),
+        project(np.concatenate(lines, axis=1)),
+        project(cones),
+        gaps[:, rough] < NO_GAP * size,
     )
 
 
@@ -147,13 +153,13 @@ def _piece(contact: OnPlane, seen: Array, gaps: Array, edge: Array, size: float)
     ``edge`` is the direction towards the reader: where it lies in the plane the segments are a line with hatching
     under it, elsewhere a mesh along the tangents.
     """
-    hatched = abs(float(edge @ contact.normal)) < 1e-6
+    hatched = abs(float(edge @ contact.normal)) < EDGE_NORMAL
     x = np.cross(contact.normal, edge) if hatched else contact.tangent1
     y = edge if hatched else contact.tangent2
-    near = seen[gaps <= max(_NEAR * size, float(gaps.min()))]
+    near = seen[gaps <= max(NO_GAP * size, float(gaps.min()))]
     low, high = (f(near @ np.stack([x, y], axis=1), axis=0) for f in (np.min, np.max))
-    low, high = low - _BORDER * size, high + _BORDER * size
-    cells = np.clip(np.ceil((high - low) / (_MESH * size)).astype(int), 1, _MOST_CELLS)
+    low, high = low - PLANE_BORDER * size, high + PLANE_BORDER * size
+    cells = np.clip(np.ceil((high - low) / (PLANE_MESH * size)).astype(int), 1, _MOST_CELLS)
     along, across = (np.linspace(low[i], high[i], cells[i] + 1) for i in (0, 1))
 
     def at(a: float, b: float) -> Array:

@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from sarrus.base.arrays import Array
 from sarrus.pictures.plots.skeleton import build_skeleton
 from sarrus.pictures.plots.stroboscope import caption, draw_ground, draw_pose, picture_axes
+from sarrus.pictures.plots.style import DISTANCES_SHOWN, GOOD_ANGLE
 from sarrus.pictures.symbols.picture_plane import choose_view
 from sarrus.pictures.symbols.style import FAINT, INK, WARNING, colour, dress, new_figure, save_figure
 from sarrus.pictures.symbols.text import literal, title
@@ -19,9 +20,6 @@ if TYPE_CHECKING:
     from sarrus.analysis.linkages.coupler_curve import CouplerCurve
     from sarrus.analysis.linkages.transmission import TransmissionAngle
     from sarrus.analysis.singularities.singular_path import SingularityProfile
-
-_MOST = 3.0  # times the median, above which first-order distances are not shown
-_GOOD = 40.0  # least transmission angle that designers ask for [degrees]
 
 
 def coupler_curve(
@@ -73,7 +71,7 @@ def transmission_angle(found: TransmissionAngle, path: str | Path | None = None)
     """Return a figure of the transmission angle [deg] over the driven coordinate; ``path`` also saves it."""
     figure = new_figure(7.0, 3.8)
     axes = figure.subplots()
-    axes.axhspan(0.0, _GOOD, color=WARNING, alpha=0.06, linewidth=0.0)
+    axes.axhspan(0.0, GOOD_ANGLE, color=WARNING, alpha=0.06, linewidth=0.0)
     axes.plot(found.parameter, np.degrees(found.angle), color=colour(0), linewidth=1.6)
     axes.plot(found.least_at, np.degrees(found.least), "o", color=WARNING, markersize=6)
     axes.annotate(
@@ -108,7 +106,9 @@ def clearance(found: SingularityProfile, path: str | Path | None = None, *, name
             panel.axvline(0.5 * (x[k] + x[k + 1]), color=WARNING, linestyle=":", linewidth=1.0)
     known = found.distance[np.isfinite(found.distance)]
     if len(known) and known.max() > 0.0:
-        panels[1].set_ylim(0.0, 1.05 * min(known.max(), _MOST * max(float(np.median(known)), known.min())))
+        panels[1].set_ylim(
+            0.0, 1.05 * min(known.max(), DISTANCES_SHOWN * max(float(np.median(known)), known.min()))
+        )
     panels[1].set_xlabel("time [s]" if found.t is not None else "configuration")
     heading = title(name) if name else "Clearance to singular configurations"
     literal(panels[0].set_title("", loc="left", size=12, color=INK, weight="bold"), heading)

@@ -8,7 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from sarrus.analysis.loads.energy_balance import EnergyBalance
-from sarrus.pictures.plots.time_panels import FLOOR, finish, logarithmic, time_panels
+from sarrus.pictures.plots.style import ZERO_SHOWN
+from sarrus.pictures.plots.time_panels import finish, logarithmic, time_panels
 from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure, save_figure
 from sarrus.pictures.symbols.text import BESIDE, head, legend, title
 
@@ -38,7 +39,7 @@ def energy_shares(balance: EnergyBalance, path: str | Path | None = None) -> Fig
     upper.set_ylabel("change and work [J]")
     legend(upper, lines, labels, **BESIDE)
     logarithmic(lower)
-    lower.plot(t, np.maximum(np.abs(balance.residual), FLOOR), color=colour(2), linewidth=0.8)
+    lower.plot(t, np.maximum(np.abs(balance.residual), ZERO_SHOWN), color=colour(2), linewidth=0.8)
     lower.set_ylabel("residual [J]")
     finish(figure, np.array([upper, lower]), float(t[0]), float(t[-1]), None)
     return save_figure(figure, path)

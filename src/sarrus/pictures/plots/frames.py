@@ -13,12 +13,13 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.files.atomic import replacing
 from sarrus.motion.records.records import Passage
+from sarrus.pictures.plots.style import PASSAGE_SECONDS
+from sarrus.pictures.plots.tolerances import WHOLE_FRAMES
 from sarrus.pictures.symbols.style import INK, WARNING
 
 Picture = NDArray[np.uint8]  # (height, width, 3)
 
 _MOST_FRAMES = 6000
-_PASSAGE_SECONDS = 0.12  # of the animation for which a passage is noted, before and after
 _COLOURS = 200
 _VIVID = 60  # difference of the channels of a pixel that has a colour
 _WHITE = 248  # colours with all channels above this become white
@@ -39,7 +40,7 @@ def gif_ticks(fps: float) -> int:
 
 def frame_times(start: float, end: float, interval: float) -> Array:
     """Return the times [s] of the frames of a motion from start to end, ``interval`` [s] apart."""
-    count = int((end - start) / interval * (1 + 1e-12)) + 1
+    count = int((end - start) / interval * (1 + WHOLE_FRAMES)) + 1
     if count > _MOST_FRAMES:
         raise ArgumentError(
             f"the animation would have {count} frames, more than {_MOST_FRAMES}: raise speed or lower fps",
@@ -50,7 +51,7 @@ def frame_times(start: float, end: float, interval: float) -> Array:
 
 def time_note(time: float, passages: Iterable[Passage], speed: float) -> tuple[str, str]:
     """Return caption and colour at a time of a motion; singular passages are announced."""
-    near = any(abs(passage.time - time) < _PASSAGE_SECONDS * speed for passage in passages)
+    near = any(abs(passage.time - time) < PASSAGE_SECONDS * speed for passage in passages)
     return (f"t = {time:.2f} s   singular", WARNING) if near else (f"t = {time:.2f} s", INK)
 
 

@@ -10,7 +10,8 @@ from matplotlib.figure import Figure
 
 from sarrus.base.arrays import Array
 from sarrus.motion.records.trajectory import Trajectory
-from sarrus.pictures.plots.time_panels import FLOOR, finish, logarithmic, time_panels
+from sarrus.pictures.plots.style import SPIKES_SHOWN, ZERO_SHOWN
+from sarrus.pictures.plots.time_panels import finish, logarithmic, time_panels
 from sarrus.pictures.symbols.style import FAINT, INK, colour, save_figure
 from sarrus.pictures.symbols.text import BESIDE, legend, literal, title
 
@@ -23,7 +24,6 @@ QUANTITIES = {
 }
 MAX_LEGEND = 14
 MAX_POINTS = 6000
-DECADES = 1e-10  # the part of the largest spike from which on spikes are shown
 FEW_POINTS = 1500  # with fewer samples than this, coordinates are drawn through points between them
 
 
@@ -100,7 +100,7 @@ def _singularity(panels: Array, trajectory: Trajectory, keep: slice) -> None:
         lines += panels[1].plot(t, np.where(values > 0.0, values, np.nan), color=colour(1 + k), linewidth=1.1)
     logarithmic(panels[1])
     low, high = panels[1].get_ylim()
-    panels[1].set_ylim(bottom=max(low, DECADES * high))  # below it is rounding
+    panels[1].set_ylim(bottom=max(low, SPIKES_SHOWN * high))  # below it is rounding
     panels[1].set_ylabel("spike [1/s²]")
     legend(panels[1], lines, ["indicator", "acceleration"], **BESIDE)
 
@@ -108,5 +108,5 @@ def _singularity(panels: Array, trajectory: Trajectory, keep: slice) -> None:
 def _logarithmic(panel: Axes, t: Array, values: Array, line_colour: str, linewidth: float) -> None:
     """Plot finite values on a logarithmic axis."""
     logarithmic(panel)
-    shown = np.where(np.isfinite(values), np.maximum(values, FLOOR), np.nan)
+    shown = np.where(np.isfinite(values), np.maximum(values, ZERO_SHOWN), np.nan)
     panel.plot(t, shown, color=line_colour, linewidth=linewidth)

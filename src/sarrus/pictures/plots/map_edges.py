@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.pictures.plots.style import EDGE_OUTSIDE
 
 _STRAIGHT = [(1, 0), (-1, 0), (0, 1), (0, -1)]
 _OBLIQUE = [(1, 1), (1, -1), (-1, 1), (-1, -1)]
@@ -52,7 +53,7 @@ def edge(values: Array, free: np.ndarray) -> Array:
             guesses.append(np.where(np.isfinite(second), 2 * first - second, -np.abs(first)))
         least = np.fmin.reduce(guesses)
         outside = np.isnan(found) & free & np.isfinite(least)
-        least = np.where(least < 0.0, least, -1e-3 * np.nanmax(np.abs(found)))
+        least = np.where(least < 0.0, least, -EDGE_OUTSIDE * np.nanmax(np.abs(found)))
         found = np.where(outside, least, found)
     return np.asarray(found)
 

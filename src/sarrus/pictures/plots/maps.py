@@ -21,6 +21,14 @@ from sarrus.base.errors import ArgumentError
 from sarrus.pictures.plots.map_edges import around, beside, edge, finer, padded, padded_nodes
 from sarrus.pictures.plots.skeleton import build_skeleton
 from sarrus.pictures.plots.stroboscope import draw_pose
+from sarrus.pictures.plots.style import (
+    INSET_SIDE,
+    MODE_SIDE,
+    MODES_DRAWN,
+    NODES_NEAR,
+    NODES_SPACED,
+)
+from sarrus.pictures.plots.tolerances import NODE_TOUCHED
 from sarrus.pictures.symbols.picture_plane import choose_view
 from sarrus.pictures.symbols.style import FAINT, GRID, INK, WARNING, colour, dress, new_figure, save_figure
 from sarrus.pictures.symbols.text import head, legend, literal, title
@@ -29,15 +37,8 @@ if TYPE_CHECKING:
     from sarrus.analysis.linkages.singularity_map import SingularityMap
     from sarrus.analysis.singularities.singularity_locus import SingularityLocus
 
-# Modes that are drawn at most, and the side of the drawing of one [inch].
-_MOST, _SIDE = 4, 4.2
 # Contour lines of the measure, and parts of a step of the grid that are shaded.
 _LINES, _PARTS = 8, 4
-# A point of a locus belongs to a mode if its nodes are not farther than so many times the distance to the nearest of
-# any mode, and than so many times the distance between neighbours.
-_NEAR, _SPACING = 4.0, 4.0
-# Side of the drawing of the mechanism, as a part of the panel.
-_INSET = 0.22
 # What is not reached.
 _EMPTY, _HATCH = "#f7f8f9", "////"
 
@@ -60,7 +61,7 @@ def singularity_map(
     modes : indices of the modes to draw; default: the first four.
     pose : draw the mechanism at the configuration farthest from singularity, in each mode.
     """
-    shown = list(range(min(found.modes, _MOST))) if modes is None else list(modes)
+    shown = list(range(min(found.modes, MODES_DRAWN))) if modes is None else list(modes)
     if not shown or not all(0 <= k < found.modes for k in shown):
         raise ArgumentError(
             f"modes must be indices from 0 to {found.modes - 1}, got {modes!r}", element="modes"
@@ -96,7 +97,7 @@ def singularity_map(
 def _size(found: SingularityMap, rows: int, columns: int) -> tuple[float, float]:
     """Return width and height of the figure [inch]."""
     x, y = (np.ptp(nodes) for nodes in found.coordinates)
-    side = _SIDE if columns > 1 else 1.25 * _SIDE
+    side = MODE_SIDE if columns > 1 else 1.25 * MODE_SIDE
     high = 1.0 if found.body is None else min(max(float(y / x), 0.4), 2.5)
     return columns * side / max(1.0, high) + 1.3, rows * side * min(1.0, high) + 1.1
 
@@ -230,8 +231,8 @@ def _belongs(found: SingularityMap, q: Array, line: Array) -> np.ndarray:
     """
     gaps, spacing = np.array([_gaps(found, k, q, line) for k in range(found.modes)]).transpose(1, 0, 2)
     nearest = gaps.min(axis=0)
-    near = np.isfinite(nearest) & (gaps <= _NEAR * nearest + 1e-9)
-    return np.asarray(near & (gaps <= _SPACING * spacing))
+    near = np.isfinite(nearest) & (gaps <= NODES_NEAR * nearest + NODE_TOUCHED)
+    return np.asarray(near & (gaps <= NODES_SPACED * spacing))
 
 
 def _gaps(found: SingularityMap, mode: int, q: Array, line: Array) -> tuple[Array, Array]:
@@ -292,7 +293,9 @@ def _draw_mechanism(axes: Axes, found: SingularityMap, mode: int) -> None:
     seen = skeleton.own(skeleton.place(system, some, np.full(len(some), found.t)))
     view = choose_view(seen, None, system.current_mechanism().gravity)
     pose = view.project(placed[0])
-    inset = axes.inset_axes((*_free_corner(found.status[mode] == found.REACHED), _INSET, _INSET), zorder=6)
+    inset = axes.inset_axes(
+        (*_free_corner(found.status[mode] == found.REACHED), INSET_SIDE, INSET_SIDE), zorder=6
+    )
     draw_pose(inset, skeleton, pose, alpha=1.0, strong=False)
     _draw_hinges(inset, pose, list(skeleton.hinges))
     inset.set_aspect("equal", adjustable="datalim")
@@ -311,10 +314,10 @@ def _draw_hinges(axes: Axes, pose: Array, hinges: list[int]) -> None:
 
 def _free_corner(reached: np.ndarray) -> tuple[float, float]:
     """Return the corner or middle of a side of a panel where a drawing hides the fewest nodes."""
-    side = 1.0 - _INSET - 0.02
+    side = 1.0 - INSET_SIDE - 0.02
     places = [(x, y) for x in (0.02, side / 2, side) for y in (0.02, side / 2, side)]
     hidden = []
     for place in places:
-        i, j = (slice(int(at * n), int((at + _INSET) * n) + 1) for at, n in zip(place, reached.shape))
+        i, j = (slice(int(at * n), int((at + INSET_SIDE) * n) + 1) for at, n in zip(place, reached.shape))
         hidden.append(int(np.count_nonzero(reached[i, j])))
     return places[int(np.argmin(hidden))]

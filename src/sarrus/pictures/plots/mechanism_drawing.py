@@ -15,6 +15,7 @@ from sarrus.model.mechanism.elements import WORLD
 from sarrus.pictures.plots.contact_drawing import draw_contacts, marks_at
 from sarrus.pictures.plots.skeleton import build_skeleton, drawn_mechanism, placements
 from sarrus.pictures.plots.stroboscope import caption, draw_ground, draw_pose, picture_axes
+from sarrus.pictures.plots.tolerances import FLAT_MECHANISM
 from sarrus.pictures.symbols.picture_plane import choose_view
 from sarrus.pictures.symbols.style import save_figure
 
@@ -54,7 +55,7 @@ def mechanism(
     placed = skeleton.at(positions, rotations)
     if plane is None:
         extent = np.ptp(skeleton.own(placed)[0], axis=0)
-        flat = [axis for axis in (1, 2, 0) if extent[axis] <= 1e-9 * extent.max()]
+        flat = [axis for axis in (1, 2, 0) if extent[axis] <= FLAT_MECHANISM * extent.max()]
         plane = {1: "xz", 2: "xy", 0: "yz"}[flat[0]] if flat else "3d"
     view = choose_view(placed, plane, drawn.gravity)
     marks = marks_at(drawn, skeleton, positions, rotations, view)

@@ -17,7 +17,9 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.pictures.plots.skeleton import build_skeleton
 from sarrus.pictures.plots.stroboscope import caption, draw_ground, draw_pose, picture_axes
+from sarrus.pictures.plots.style import FINEST_COUPLE, LIGHT_COUPLES, LONGEST_ARROW, NAMES_ROOM, WIDEST_ARROW
 from sarrus.pictures.plots.time_panels import finish, time_panels
+from sarrus.pictures.plots.tolerances import EQUAL_REACH, NO_ARROW
 from sarrus.pictures.symbols.glyphs import turning_arrow
 from sarrus.pictures.symbols.picture_plane import PLANES, choose_view, spanned
 from sarrus.pictures.symbols.style import (
@@ -32,13 +34,7 @@ from sarrus.pictures.symbols.style import (
 )
 from sarrus.pictures.symbols.text import BESIDE, legend, literal, title
 
-_LONGEST = 0.35  # arrow of the largest force, in sizes of the mechanism
-_WIDEST = 0.11  # radius of the arrow of the largest couple, likewise
-_LIGHT = 0.05  # part of the largest force, at the length κ, up to which couples have smaller arrows
-_FINEST = 0.05  # couples below this part of the largest one have no arrow
-_NONE = 1e-9  # forces below this part of the largest one have no arrow
 _MOST = 12  # names in a legend
-_ROOM = 0.1  # of the width, for the names of arrows
 
 
 def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | None = None) -> Figure:
@@ -59,7 +55,9 @@ def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | 
     every = np.concatenate([bodies, found.points])
     extent = float(np.ptp(every, axis=0).max())
     scale = (
-        _LONGEST * (extent if extent > 0.0 else 1.0) / sizes.max() if sizes.max(initial=0.0) > 0.0 else 0.0
+        LONGEST_ARROW * (extent if extent > 0.0 else 1.0) / sizes.max()
+        if sizes.max(initial=0.0) > 0.0
+        else 0.0
     )
     tips = found.points + scale * forces
     view = choose_view(spanned(np.concatenate([bodies, tips])), plane, mechanism.gravity)
@@ -68,8 +66,8 @@ def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | 
     arcs = [view.project(line) for lines in turning.values() for line in lines]
     figure, axes = picture_axes(np.concatenate([pose, starts, ends, *arcs])[None], view)
     low, high = axes.get_xlim()
-    axes.set_xlim(low - _ROOM * (high - low), high + _ROOM * (high - low))
-    seen = np.abs(np.stack([view.right, view.up]) @ np.swapaxes(found.axes, 1, 2)).max(axis=1) > _NONE
+    axes.set_xlim(low - NAMES_ROOM * (high - low), high + NAMES_ROOM * (high - low))
+    seen = np.abs(np.stack([view.right, view.up]) @ np.swapaxes(found.axes, 1, 2)).max(axis=1) > NO_ARROW
     draw_pose(axes, skeleton, pose, alpha=0.55, strong=True)
     draw_ground(axes, skeleton, pose)
     loose, notes = False, []
@@ -77,7 +75,7 @@ def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | 
         words = []
         if k in turning:
             sure = bool(
-                found.settled[k, 3:][np.abs(found.couple[k]) > _NONE * np.linalg.norm(couples[k])].all()
+                found.settled[k, 3:][np.abs(found.couple[k]) > NO_ARROW * np.linalg.norm(couples[k])].all()
             )
             loose |= not sure
             for line in turning[k]:
@@ -86,7 +84,7 @@ def reactions(found: Reactions, path: str | Path | None = None, *, plane: str | 
                 )
                 drawn.set_linestyle("-" if sure else (0, (4, 2)))
             words.append(f"{np.linalg.norm(couples[k]):.3g} N m")
-        pushes = sizes[k] > _NONE * sizes.max()
+        pushes = sizes[k] > NO_ARROW * sizes.max()
         if not pushes and not words:
             continue
         sure = found.settled[k, :3][seen[k]].all()
@@ -129,10 +127,10 @@ def _couples(found: Reactions, extent: float, largest: float) -> tuple[Array, di
     """Return the couples (n, 3) in the world, and the lines of the arrows of those that have one."""
     couples = np.einsum("nji,nj->ni", found.axes, found.couple)
     sizes = np.sqrt((couples**2).sum(axis=1))
-    typical = max(float(sizes.max(initial=0.0)), _LIGHT * largest * found.length)
-    least = max(floors(found.force, found.couple, found.length)[3], _FINEST * typical)
+    typical = max(float(sizes.max(initial=0.0)), LIGHT_COUPLES * largest * found.length)
+    least = max(floors(found.force, found.couple, found.length)[3], FINEST_COUPLE * typical)
     return couples, {
-        k: turning_arrow(point, couple / size, _WIDEST * extent * float(size) / typical)
+        k: turning_arrow(point, couple / size, WIDEST_ARROW * extent * float(size) / typical)
         for k, (point, couple, size) in enumerate(zip(found.points, couples, sizes))
         if size > least
     }
@@ -191,7 +189,7 @@ def hodograph(
     force = found.part(part)[0][:, k]
     if plane is None:
         reach = np.nan_to_num(np.abs(force)).max(axis=0)
-        least = int(np.flatnonzero(reach <= (1.0 + 1e-9) * reach.min())[-1])  # of equal ones the last
+        least = int(np.flatnonzero(reach <= (1.0 + EQUAL_REACH) * reach.min())[-1])  # of equal ones the last
         plane = ("yz", "xz", "xy")[least]
     check_known("plane", plane, tuple(PLANES), found.name, element="plane")
     x, y = (force[:, axis] for axis in PLANES[plane])

@@ -14,6 +14,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.pictures.plots.skeleton import build_skeleton
 from sarrus.pictures.plots.stroboscope import caption, draw_ground, draw_pose, picture_axes
+from sarrus.pictures.plots.tolerances import LOCUS_POINT
 from sarrus.pictures.symbols.picture_plane import View, choose_view, spanned
 from sarrus.pictures.symbols.style import FAINT, INK, WARNING, colour, dress, new_figure, save_figure
 from sarrus.pictures.symbols.text import literal, title
@@ -101,7 +102,7 @@ def singularity_locus(
                     line[:, axis] = np.mod(line[:, axis] + np.pi, 2 * np.pi) - np.pi
             broken = np.flatnonzero((np.abs(np.diff(line, axis=0)) > _JUMP).any(axis=1)) + 1
             for part in np.split(line, broken):
-                still = np.ptp(part, axis=0).max() < 1e-6
+                still = np.ptp(part, axis=0).max() < LOCUS_POINT
                 axes.plot(*part.T, "o" if still else "-", color=colour(k), linewidth=1.5, label=label)
                 label = None
     dress(axes)

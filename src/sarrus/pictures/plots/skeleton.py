@@ -13,6 +13,8 @@ from sarrus.base.errors import ArgumentError
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.tendons import segments
+from sarrus.pictures.plots.style import SMALLEST_MECHANISM
+from sarrus.pictures.plots.tolerances import SAME_POINT
 from sarrus.pictures.symbols.element_symbols import symbols_of
 from sarrus.pictures.symbols.rolling_drawing import rim
 from sarrus.pictures.symbols.symbols import Symbols
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from sarrus.motion.records.trajectory import Trajectory
 
 _SLIDING = ("prismatic", "cylindrical", "planar")
-_SAME = 1e-9  # points of one body closer than this are one [m]
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ class _Builder:
     def add(self, body: str, point: Array) -> int:
         number = self.index[body]
         for k, (other, known) in enumerate(zip(self.bodies, self.points)):
-            if other == number and np.abs(known - point).max() < _SAME:
+            if other == number and np.abs(known - point).max() < SAME_POINT:
                 return k
         self.bodies.append(number)
         self.points.append(np.array(point, dtype=float))
@@ -206,4 +207,4 @@ def _size(mechanism: Mechanism, numbers: np.ndarray, points: Array, outlines: li
     placed = [poses[number].apply(point) for number, point in zip(numbers, points)]
     extents = [np.ptp(points[list(outline)], axis=0).max() for outline in outlines if outline]
     whole = np.ptp(np.array(placed), axis=0).max() if placed else 0.0
-    return max(float(max([whole, *extents], default=0.0)), 1e-3)
+    return max(float(max([whole, *extents], default=0.0)), SMALLEST_MECHANISM)

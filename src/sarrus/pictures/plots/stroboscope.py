@@ -17,10 +17,12 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.pictures.plots.contact_drawing import draw_contacts, marks_at
 from sarrus.pictures.plots.skeleton import Skeleton, build_skeleton, drawn_system, placements
+from sarrus.pictures.plots.style import LONG_SIDE, SLIMMEST, SMALLEST_MECHANISM
+from sarrus.pictures.plots.tolerances import AT_CENTRE, POINT_MOVES
 from sarrus.pictures.symbols.glyphs import profile
 from sarrus.pictures.symbols.picture_plane import View, choose_view
-from sarrus.pictures.symbols.style import FAINT, INK, colour, dress, new_figure, save_figure
-from sarrus.pictures.symbols.symbols import STYLES, WIDTH
+from sarrus.pictures.symbols.style import FAINT, INK, WIDTH, colour, dress, new_figure, save_figure
+from sarrus.pictures.symbols.symbols import STYLES
 from sarrus.pictures.symbols.text import literal, title
 
 if TYPE_CHECKING:
@@ -28,11 +30,6 @@ if TYPE_CHECKING:
     from sarrus.motion.records.trajectory import Trajectory
 
 _TRACE_SAMPLES = 1200
-_LONG_SIDE = 7.0  # of the drawing [inch]
-_AT_CENTRE = (
-    1e-6  # distance from the centre of an outline, relative to the largest, up to which a point is the hub
-)
-_SLIMMEST = 0.35  # least ratio of its short to its long side
 
 
 def stroboscope(
@@ -64,7 +61,7 @@ def stroboscope(
     marks = marks_at(mechanism, skeleton, positions, rotations, view)
 
     figure, axes = picture_axes(marks.with_planes(traces), view)
-    moving = [k for k in skeleton.hinges if np.ptp(traces[:, k], axis=0).max() > 1e-9]
+    moving = [k for k in skeleton.hinges if np.ptp(traces[:, k], axis=0).max() > POINT_MOVES]
     axes.add_collection(
         LineCollection(
             [traces[:, k] for k in moving], colors=FAINT, linewidths=0.6, linestyles="dotted", zorder=1
@@ -89,11 +86,11 @@ def picture_axes(traces: Array, view: View) -> tuple[Figure, Axes]:
     """Return a figure whose axes, of equal aspect, hold all points (frames, n, 2) with a margin."""
     used = traces.reshape(-1, 2)
     low, high = used.min(axis=0), used.max(axis=0)
-    longest = max(float((high - low).max()), 1e-3)
-    half = np.maximum(0.5 * (high - low), _SLIMMEST * 0.5 * longest) + 0.07 * longest
+    longest = max(float((high - low).max()), SMALLEST_MECHANISM)
+    half = np.maximum(0.5 * (high - low), SLIMMEST * 0.5 * longest) + 0.07 * longest
     centre = 0.5 * (low + high)
     low, high = centre - half, centre + half
-    size = half / half.max() * _LONG_SIDE
+    size = half / half.max() * LONG_SIDE
     figure = new_figure(size[0] + 0.8, size[1] + 1.3)  # room for labels, name and caption
     axes = figure.subplots()
     axes.set_aspect("equal")
@@ -216,7 +213,7 @@ def _around(points: Array) -> Array:
     """Return the points in the order of an outline around their centre, without a point at the centre."""
     offset = points - points.mean(axis=0)
     far = np.linalg.norm(offset, axis=1)
-    ring = far > _AT_CENTRE * far.max()
+    ring = far > AT_CENTRE * far.max()
     return points[ring][np.argsort(np.arctan2(offset[ring, 1], offset[ring, 0]))]
 
 

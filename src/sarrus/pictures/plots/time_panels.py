@@ -11,11 +11,9 @@ from matplotlib.ticker import NullLocator
 
 from sarrus.base.arrays import Array
 from sarrus.motion.records.trajectory import Trajectory
+from sarrus.pictures.plots.style import LABEL_ROOM, SHORTEST_SHOWN
 from sarrus.pictures.symbols.style import FAINT, INK, dress, new_figure
 from sarrus.pictures.symbols.text import head
-
-FLOOR = 1e-17  # zeros sit here on a logarithmic axis, below the rounding, rather than vanish
-_ROOM = 0.06  # of the time that the label of a passage needs
 
 
 def time_panels(width: float, inches: float, heights: Sequence[float], heading: str) -> tuple[Figure, Array]:
@@ -50,7 +48,7 @@ def _mark_passages(run: Trajectory, panels: Array) -> None:
     for passage in run.passages:
         for panel in panels:
             panel.axvline(passage.time, color=INK if passage.crossed else FAINT, linestyle=":", linewidth=0.9)
-        if passage.time - last > _ROOM * max(run.duration, 1e-9):
+        if passage.time - last > LABEL_ROOM * max(run.duration, SHORTEST_SHOWN):
             panels[0].annotate(
                 f"{passage.time:.2f} s", (passage.time, 1.0), xycoords=("data", "axes fraction"), xytext=(0, 3),
                 textcoords="offset points", ha="center", size=8, color=INK,

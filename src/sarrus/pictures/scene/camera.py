@@ -8,10 +8,8 @@ from itertools import product
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.pictures.scene.style import FIELD, FRAME_MARGIN, NEAREST_CAMERA
 from sarrus.pictures.symbols.picture_plane import View
-
-FIELD = 0.55  # vertical field of view [rad]
-_MARGIN = 1.12
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +47,6 @@ def frame(low: Array, high: Array, view: View, aspect: float) -> Camera:
     centre = 0.5 * (low + high)
     corners = np.array(list(product(*zip(low, high)))) - centre
     x, y = view.project(corners).T
-    slope = np.tan(0.5 * FIELD) / _MARGIN
+    slope = np.tan(0.5 * FIELD) / FRAME_MARGIN
     distance = float((corners @ view.towards + np.maximum(np.abs(x) / aspect, np.abs(y)) / slope).max())
-    return Camera(view, centre, max(distance, 1e-3))
+    return Camera(view, centre, max(distance, NEAREST_CAMERA))

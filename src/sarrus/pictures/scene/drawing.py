@@ -10,6 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close, holonomic_jacobian, rank_cut
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import ranked
@@ -18,10 +19,10 @@ from sarrus.pictures.plots.skeleton import Skeleton, build_skeleton, drawn_mecha
 from sarrus.pictures.scene.meshes import along, join
 from sarrus.pictures.scene.part import Part, Rgb
 from sarrus.pictures.scene.parts import Parts, parts_of
+from sarrus.pictures.scene.style import SMALLEST_SCENE
+from sarrus.pictures.scene.tolerances import TRIAL_MOTION
 from sarrus.pictures.symbols.picture_plane import View, choose_view, view_from_above
 
-# Length of the trial motions that show in which plane a mechanism at rest can move [rad, m].
-_TRIAL = 0.3
 # Frames of a motion that are looked at to find out how large it is.
 _FRAMES = 200
 
@@ -65,7 +66,7 @@ class Drawing:
         self._frames = placements(system, q[frames] if len(q) > 1 else trial_motion(system, q[0]))
         self.motion = self._points(self.skeleton.bodies, self.skeleton.points)
         reach = np.ptp(self.motion[0], axis=0).max() if self.motion.size else 0.0
-        self.size = max(float(reach), 1e-3)
+        self.size = max(float(reach), SMALLEST_SCENE)
         self.view: View = choose_view(self.motion, None, self.mechanism.gravity)
         if self.view.spatial:
             self.view = view_from_above(self.upwards, height=2.2)
@@ -132,8 +133,8 @@ def trial_motion(system: System, q: Array) -> Array:
     """Return q and closed configurations to both sides of it, along each motion that the closures allow."""
     found = [q]
     try:
-        kernel = ranked(holonomic_jacobian(system, q), rank_cut(system, q, least=1e-300)).null
-        steps = [side * _TRIAL * x for x in kernel.T for side in (-1.0, 1.0)]
+        kernel = ranked(holonomic_jacobian(system, q), rank_cut(system, q, least=LEAST_DIVISOR)).null
+        steps = [side * TRIAL_MOTION * x for x in kernel.T for side in (-1.0, 1.0)]
         found += [close(system, system.move(q, step)) for step in steps]
     except SarrusError:  # then the configuration alone has to do
         pass

@@ -17,17 +17,24 @@ from sarrus.model.mechanism.pose import Pose, rotation_along
 from sarrus.pictures.scene.loads import Loads
 from sarrus.pictures.scene.meshes import Mesh, along, cone, join, rod, tube
 from sarrus.pictures.scene.part import Rgb, rgb
+from sarrus.pictures.scene.style import (
+    DASH,
+    DASH_GAP,
+    HEAD_LENGTH,
+    HEAD_RADIUS,
+    LIGHT,
+    LONGEST,
+    SHAFT,
+    TURN,
+    TURN_HEAD,
+    TURN_HEAD_RADIUS,
+    TURN_TUBE,
+    WIDEST,
+)
+from sarrus.pictures.scene.tolerances import SAME_SPOT
 from sarrus.pictures.symbols.style import COUPLE, colour
 
 KNOWN, OPEN = "determined", "undetermined"
-SHAFT, HEAD_RADIUS, HEAD_LENGTH = 0.45, 1.2, 3.0  # of straight arrows, in radii of rods
-LONGEST, WIDEST = 0.35, 0.11  # length and radius of arrows of a typical load, in sizes of the mechanism
-# Part of a typical force, at the length of a mechanism, up to which couples have smaller arrows.
-_LIGHT = 0.05
-_TURN = 1.6 * np.pi  # of an arrow that turns [rad]
-_HEAD, _HEAD_RADIUS, _TUBE = 0.5, 0.2, 0.07  # of it, in radii: length of its head [rad], and radii
-_SAME = 1e-6  # distance of places that are one [m]
-_DASH, _GAP = 4.0, 3.0  # of dashes, in radii of rods
 _FORCE, _COUPLE, _OPEN = rgb(colour(2)), rgb(COUPLE), (104, 114, 122)
 
 
@@ -41,7 +48,7 @@ class Scale:
     @classmethod
     def of(cls, force: float, couple: float, length: float, size: float) -> Scale:
         """Return the scale for a typical force [N] and couple [N m], at the length κ [m] and the size [m]."""
-        couple = max(couple, _LIGHT * force * length)
+        couple = max(couple, LIGHT * force * length)
         return cls(
             LONGEST * size / force if force > 0.0 else 0.0,
             WIDEST * size / couple if couple > 0.0 else 0.0,
@@ -94,13 +101,13 @@ def couple_arrows(loads: Loads, scale: Scale, least: float) -> Iterator[tuple[st
 @cache
 def turning_arrow() -> Mesh:
     """Return an arrow of radius one that turns about z, right-handed."""
-    end = _TURN - _HEAD
+    end = TURN - TURN_HEAD
     angles = np.linspace(0.0, end, 40)
-    shaft = tube(np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1), _TUBE)
-    middle = end + 0.5 * _HEAD
+    shaft = tube(np.stack([np.cos(angles), np.sin(angles), np.zeros_like(angles)], axis=1), TURN_TUBE)
+    middle = end + 0.5 * TURN_HEAD
     way = np.array([-np.sin(middle), np.cos(middle), 0.0])
     neck = np.array([np.cos(end), np.sin(end), 0.0])
-    return join([shaft, cone(_HEAD_RADIUS, _HEAD).placed(Pose(neck, rotation_along(way)))])
+    return join([shaft, cone(TURN_HEAD_RADIUS, TURN_HEAD).placed(Pose(neck, rotation_along(way)))])
 
 
 def dashes(ends: Array, radius: float) -> Array:
@@ -109,8 +116,8 @@ def dashes(ends: Array, radius: float) -> Array:
     for start, end in ends:
         length = float(np.linalg.norm(end - start))
         way = (end - start) / length
-        starts = np.arange(0.0, length - HEAD_LENGTH * radius, (_DASH + _GAP) * radius)
-        stops = np.minimum(starts + _DASH * radius, length - HEAD_LENGTH * radius)
+        starts = np.arange(0.0, length - HEAD_LENGTH * radius, (DASH + DASH_GAP) * radius)
+        stops = np.minimum(starts + DASH * radius, length - HEAD_LENGTH * radius)
         found.append(start + np.stack([starts, stops], axis=1)[..., None] * way)
     return np.concatenate(found)
 
@@ -152,7 +159,9 @@ def label_places(loads: Loads, scale: Scale) -> list[tuple[str, Array]]:
             tip = max((loads.determined[k], loads.undetermined[k]), key=lambda part: float(part @ part))
             place = loads.points[k] + scale.force * tip
             near = (
-                key for key in found if key[0] == said and np.abs(np.subtract(key[1], place)).max() < _SAME
+                key
+                for key in found
+                if key[0] == said and np.abs(np.subtract(key[1], place)).max() < SAME_SPOT
             )
             found.setdefault(next(near, (said, tuple(place))), []).append(name)
     return [(f"{', '.join(names)}: {said}", np.array(place)) for (said, place), names in found.items()]

@@ -12,12 +12,11 @@ from sarrus.model.mechanism.pose import perpendicular_to
 from sarrus.pictures.scene.drawing import Drawing
 from sarrus.pictures.scene.meshes import Mesh, join, rectangle
 from sarrus.pictures.scene.parts import Rgb, rgb
+from sarrus.pictures.scene.style import GRID_BEHIND, GRID_BELOW, GRID_BEYOND
 from sarrus.pictures.symbols.style import GRID
 
 BACKGROUND: Rgb = (255, 255, 255)
 LINE, STRONG = rgb(GRID), rgb("#ccd4da")
-_BEYOND = 0.9  # how far the grid goes beyond the motion, in sizes of it
-_BEHIND = 3.5  # how far behind a planar mechanism, in radii of a rod
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,16 +38,16 @@ def ground_of(drawing: Drawing) -> Ground:
     extent = float((high - low).max())
     cell = nice(extent / 12.0)
     if drawing.view.spatial:
-        normal, below = drawing.upwards, 1e-3 * drawing.size
+        normal, below = drawing.upwards, GRID_BELOW * drawing.size
         along = perpendicular_to(normal)
     else:
         along, normal = drawing.view.right, drawing.view.towards
-        below = _BEHIND * drawing.parts.radius
+        below = GRID_BEHIND * drawing.parts.radius
     axes = np.column_stack([along, np.cross(normal, along), normal])
     lowest = float((np.array(list(product(*zip(low, high)))) @ normal).min())
     snapped = [cell * round(float(centre @ axes[:, k]) / cell) for k in (0, 1)]
     place = axes @ np.array([*snapped, lowest - below])
-    half = 5.0 * cell * np.ceil((0.5 * extent * (1.0 + 2.0 * _BEYOND)) / (5.0 * cell))
+    half = 5.0 * cell * np.ceil((0.5 * extent * (1.0 + 2.0 * GRID_BEYOND)) / (5.0 * cell))
     return Ground(place, axes, float(half), cell)
 
 

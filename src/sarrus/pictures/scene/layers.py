@@ -11,7 +11,8 @@ from sarrus.dynamics.system import System
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.scene.drawing import Drawing, Poses
 from sarrus.pictures.scene.part import Rgb
-from sarrus.pictures.scene.parts import OVERLAY, tints
+from sarrus.pictures.scene.parts import tints
+from sarrus.pictures.scene.style import OVERLAY
 from sarrus.pictures.scene.subjects import at
 
 

@@ -10,14 +10,15 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import check_known
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.system import System
 from sarrus.pictures.scene.drawing import Drawing
 from sarrus.pictures.scene.force_arrows import Scale
 from sarrus.pictures.scene.loads import SIDES, Loads, RunLoads, at_rest, chosen, loads_of
+from sarrus.pictures.scene.style import ARROW_FRAMED
 from sarrus.pictures.scene.subjects import Subject, at, sample
 
 _SAMPLES = 24  # of a run, whose arrows are to be in the picture
-_MOST = 0.5  # of longer arrows, in sizes of the mechanism, so much is
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,12 @@ class LoadDrawing:
             shown = [self._run.at(int(k), **self._options) for k in some]
         else:
             return low, high
-        most, points = _MOST * self.drawing.size, [low[None], high[None]]
+        most, points = ARROW_FRAMED * self.drawing.size, [low[None], high[None]]
         for loads in shown:
             for vectors in (loads.determined, loads.undetermined):
                 ways = self.scale.force * vectors
                 far = np.linalg.norm(ways, axis=1, keepdims=True)
-                points.append(loads.points + ways * np.minimum(1.0, most / np.maximum(far, 1e-300)))
+                points.append(loads.points + ways * np.minimum(1.0, most / np.maximum(far, LEAST_DIVISOR)))
             radii = self.scale.couple * np.linalg.norm(loads.whole_couples, axis=1, keepdims=True)
             radii = 1.2 * np.minimum(radii, most)
             points += [loads.points - radii, loads.points + radii]

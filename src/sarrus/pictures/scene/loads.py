@@ -23,13 +23,14 @@ from sarrus.dynamics.system import System
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.plots.skeleton import placements
 from sarrus.pictures.scene.drawing import Drawing, Poses
+from sarrus.pictures.scene.style import TYPICAL_SHARE
+from sarrus.pictures.scene.units import KILO, MEGA
 from sarrus.symbolic.multibody.connections import Connection, connections
 
 CLOSURES, ALL = "closures and contacts", "all"
 SIDES = ("child, body 2", "parent, body 1")
 HELD, LET_GO = "held by its actuators", "released from rest"
 _SAMPLES = 60  # of a run, in which the typical load is looked for
-_TYPICAL = 0.8  # part of them whose largest load is below the typical one
 _KEPT = 256  # samples whose reactions are kept
 _TREE = ("joint", "fixed", "driven")
 
@@ -92,7 +93,7 @@ class Loads:
 def _number(size: float, share: float, least: float, unit: str) -> str:
     if size <= least:
         return f"0 {unit}"
-    power, prefix = next(((p, x) for p, x in ((1e6, "M"), (1e3, "k")) if size >= 10.0 * p), (1.0, ""))
+    power, prefix = next(((p, x) for p, x in ((MEGA, "M"), (KILO, "k")) if size >= 10.0 * p), (1.0, ""))
     return f"{OPEN if share > least else ''}{size / power:.4g} {prefix}{unit}"
 
 
@@ -304,5 +305,5 @@ class RunLoads:
         """
         samples = np.unique(np.linspace(0, len(self.run.t) - 1, _SAMPLES).astype(int))
         largest = np.array([self.at(int(k), **options).largest for k in samples])
-        force, couple = np.quantile(largest, _TYPICAL, axis=0)
+        force, couple = np.quantile(largest, TYPICAL_SHARE, axis=0)
         return float(force), float(couple)

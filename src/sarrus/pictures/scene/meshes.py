@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from sarrus.base.arrays import Array
 from sarrus.model.mechanism.pose import Pose, perpendicular_to, rotation_along
+from sarrus.pictures.scene.tolerances import POLE_ROUNDING
 
 Faces = NDArray[np.int64]
 
@@ -156,4 +157,4 @@ def _strips(rings: int, around: int) -> Faces:
 
 def _rounded(values: Array) -> Array:
     """Return the values with rounding at the poles taken away."""
-    return np.where(np.abs(values) < 1e-12, 0.0, values)
+    return np.where(np.abs(values) < POLE_ROUNDING, 0.0, values)

@@ -25,16 +25,13 @@ from sarrus.pictures.plots.skeleton import Skeleton
 from sarrus.pictures.scene import meshes
 from sarrus.pictures.scene.meshes import Mesh
 from sarrus.pictures.scene.part import Part, Rgb, Rod, rgb
+from sarrus.pictures.scene.style import BLOCK, LARGE_PLANE, PIN, PIN_HALF, RING, ROD, THIN
 from sarrus.pictures.scene.symbol_parts import contact_parts, contact_rods, symbol_parts, symbol_rods
 from sarrus.pictures.symbols.rolling_drawing import places_of, rim
 from sarrus.pictures.symbols.style import FAINT, INK, colour
 
 # Every so many corners of a rim have a spoke.
 _SPOKE = 4
-# Relative to the size of the mechanism: rods; relative to them: pins, blocks, closures, springs.
-_ROD, _PIN, _PIN_HALF, _BLOCK, _RING, _THIN = 0.012, 1.7, 2.2, 2.6, 1.72, 0.45
-_LARGE = 2.0
-OVERLAY = 0.45  # opacity of motions laid over the first
 _TURNING = ("revolute", "screw")
 _SLIDING = ("prismatic", "cylindrical", "planar")
 
@@ -74,7 +71,7 @@ class Parts:
 
 def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
     """Return the parts of a mechanism of extent ``size`` [m]; an unreadable mesh is a warning and a note."""
-    radius = _ROD * size
+    radius = ROD * size
     notes: list[str] = []
     solids = list(_shapes(-1, mechanism.world_shapes, mechanism, size, notes))
     rims: dict[str, list[Array]] = {}
@@ -91,14 +88,14 @@ def parts_of(mechanism: Mechanism, skeleton: Skeleton, size: float) -> Parts:
         Rod(
             (int(skeleton.bodies[a]), int(skeleton.bodies[b])),
             (skeleton.points[a], skeleton.points[b]),
-            _THIN * radius,
+            THIN * radius,
             HINGE,
         )
         for a, b in skeleton.rods
     ]
-    rods += _guides(mechanism, _THIN * radius)
-    solids += _rims(mechanism, _THIN * radius)
-    rods += _touching(mechanism, _THIN * radius)
+    rods += _guides(mechanism, THIN * radius)
+    solids += _rims(mechanism, THIN * radius)
+    rods += _touching(mechanism, THIN * radius)
     solids += symbol_parts(skeleton.symbols, radius)
     rods += symbol_rods(skeleton.symbols, skeleton.symbols.lengths(mechanism), radius)
     solids += contact_parts(mechanism, size, radius)
@@ -140,10 +137,10 @@ def _mesh_of(shape: Shape, mechanism: Mechanism, size: float, notes: list[str]) 
         case "cylinder":
             return meshes.cylinder(a, b)
         case "plane":  # zero means endless: the grid stands for large ones
-            return meshes.rectangle(a, b) if 0.0 < max(a, b) < _LARGE * size else None
+            return meshes.rectangle(a, b) if 0.0 < max(a, b) < LARGE_PLANE * size else None
         case "line":
             points = shape.points if shape.points is not None else np.zeros((0, 3))
-            pieces = [meshes.rod(p, q, 0.3 * _ROD * size) for p, q in pairwise(points)]
+            pieces = [meshes.rod(p, q, 0.3 * ROD * size) for p, q in pairwise(points)]
             return meshes.join(pieces) if pieces else None
         case "mesh" if shape.points is not None and shape.faces is not None:
             return Mesh(shape.points, shape.faces.astype(np.int64)).scaled([a, b, c])
@@ -217,7 +214,7 @@ def _joints(mechanism: Mechanism, radius: float) -> Iterator[Part]:
             if joint.kind == "free":
                 continue
             if joint.kind in _SLIDING:
-                block = meshes.box(_BLOCK * radius * np.array([0.7, 0.7, 1.0]))
+                block = meshes.box(BLOCK * radius * np.array([0.7, 0.7, 1.0]))
                 yield _fixed(number, block, joint.anchor, joint.axis, HINGE)
                 if joint.kind == "cylindrical":
                     yield _fixed(number, _long_pin(radius), joint.anchor, joint.axis, HINGE)
@@ -248,7 +245,7 @@ def _closures(mechanism: Mechanism, radius: float) -> Iterator[Part]:
         if closure.kind == "distance":
             continue
         number, point, axis = _seat(closure, index)
-        solids = [_pin(_RING / _PIN * radius)]
+        solids = [_pin(RING / PIN * radius)]
         if closure.kind in ("point", "point_on_line", "point_on_plane"):
             solids = [meshes.ellipsoid([1.55 * radius] * 3)]
         elif closure.kind == "universal":
@@ -256,7 +253,7 @@ def _closures(mechanism: Mechanism, radius: float) -> Iterator[Part]:
         elif closure.kind == "weld":
             solids = [meshes.box([1.5 * radius] * 3)]
         elif closure.kind in ("prismatic", "planar", "cylindrical"):
-            solids = [meshes.box(0.8 * _BLOCK * radius * np.array([0.7, 0.7, 1.0]))]
+            solids = [meshes.box(0.8 * BLOCK * radius * np.array([0.7, 0.7, 1.0]))]
             if closure.kind == "cylindrical":
                 solids.append(_long_pin(radius))
         for solid in solids:
@@ -310,16 +307,16 @@ def _seat(closure: Closure, index: dict[str, int]) -> tuple[int, Array, Array]:
 
 def _cross_pin(radius: float) -> Mesh:
     """Return one of the two pins of a universal joint."""
-    return meshes.cylinder(0.8 * _PIN * radius, 1.8 * _PIN_HALF * radius)
+    return meshes.cylinder(0.8 * PIN * radius, 1.8 * PIN_HALF * radius)
 
 
 def _long_pin(radius: float) -> Mesh:
     """Return a slim pin that sticks out of a block: it slides and turns."""
-    return meshes.cylinder(0.9 * radius, 2.2 * _BLOCK * radius)
+    return meshes.cylinder(0.9 * radius, 2.2 * BLOCK * radius)
 
 
 def _pin(radius: float) -> Mesh:
-    return meshes.cylinder(_PIN * radius, _PIN_HALF * radius)
+    return meshes.cylinder(PIN * radius, PIN_HALF * radius)
 
 
 def _fixed(number: int, mesh: Mesh, point: Array, axis: Array, colour: Rgb, role: str = "joint") -> Part:

@@ -8,14 +8,16 @@ from itertools import pairwise
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.scene.markup import Html, element
+from sarrus.pictures.scene.style import NARROWEST_AXIS, SHORTEST_TIME_AXIS, SMALLEST_SHOWN
+from sarrus.pictures.scene.tolerances import FLAT_CURVE
 from sarrus.pictures.symbols.style import FAINT, GRID, INK, WARNING, colour
 
 WIDTH, HEIGHT = 420, 150
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 20, 18
 _POINTS, _LINES = 400, 7  # of a line, and of a panel
-_FLOOR = 1e-17
 
 
 @dataclass(frozen=True)
@@ -51,8 +53,8 @@ def svg(quantity: Quantity, runs: list[Trajectory], labels: list[str], span: tup
     low, high = float(every.min()), float(every.max())
     if quantity.logarithmic:
         low, high = np.floor(np.log10(low)), np.ceil(np.log10(high))
-    if high - low < 1e-12 * max(abs(low), abs(high), 1e-300) or high == low:
-        low, high = low - 0.5 * max(abs(low), 1e-9), high + 0.5 * max(abs(high), 1e-9)
+    if high - low < FLAT_CURVE * max(abs(low), abs(high), LEAST_DIVISOR) or high == low:
+        low, high = low - 0.5 * max(abs(low), NARROWEST_AXIS), high + 0.5 * max(abs(high), NARROWEST_AXIS)
     lines = []
     for k, (_, t, values) in enumerate(curves):
         y = np.log10(values) if quantity.logarithmic else values
@@ -92,7 +94,9 @@ def _upright(time: float, span: tuple[float, float], stroke: str, **attributes: 
 
 def x_of(t: Array, span: tuple[float, float]) -> Array:
     """Return the horizontal positions of times in a plot [pixels]."""
-    return _LEFT + (np.asarray(t) - span[0]) / max(span[1] - span[0], 1e-12) * (WIDTH - _LEFT - _RIGHT)
+    return _LEFT + (np.asarray(t) - span[0]) / max(span[1] - span[0], SHORTEST_TIME_AXIS) * (
+        WIDTH - _LEFT - _RIGHT
+    )
 
 
 def _y_of(values: Array, low: float, high: float) -> Array:
@@ -114,7 +118,7 @@ def _curves(quantity: Quantity, runs: list[Trajectory], labels: list[str]) -> li
             if len(runs) > 1 and not single:
                 name = f"{label}: {names[k]}"
             t, column = _thinned(run.t, table[:, k])
-            found.append((name, t, np.maximum(column, _FLOOR) if quantity.logarithmic else column))
+            found.append((name, t, np.maximum(column, SMALLEST_SHOWN) if quantity.logarithmic else column))
     return found
 
 

@@ -13,15 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.base.arrays import Array
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.platform.c_function import fill_triangles
 from sarrus.kernels.raster import RasterTable
 from sarrus.pictures.plots.frames import Picture
 from sarrus.pictures.scene.camera import Camera
 from sarrus.pictures.scene.meshes import Faces
-
-# Parts of the light: everywhere, from the side of the reader, from above; highlight and its sharpness.
-_AMBIENT, _KEY, _SKY, _GLOSS, _SHARP = 0.42, 0.50, 0.18, 0.16, 24.0
-_NEAR = 1e-3  # triangles nearer than this part of the distance are left out
+from sarrus.pictures.scene.style import (
+    AMBIENT,
+    GLOSS,
+    GLOSS_SHARPNESS,
+    KEY_LIGHT,
+    NEAREST_TRIANGLE,
+    SKY_LIGHT,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +108,7 @@ def _draw(solid: Triangles, camera: Camera, picture: NDArray[np.float32], depth:
     table.count, table.height, table.width = len(faces), h, w
     table.faces, table.placed, table.lights = faces, placed, lights
     table.picture, table.depth = picture, depth
-    fill_triangles(table, np.array([*solid.colour, _NEAR * camera.distance], dtype=np.float64), 0)
+    fill_triangles(table, np.array([*solid.colour, NEAREST_TRIANGLE * camera.distance], dtype=np.float64), 0)
 
 
 def _light(solid: Triangles, camera: Camera) -> Array:
@@ -113,11 +118,11 @@ def _light(solid: Triangles, camera: Camera) -> Array:
     normals = np.zeros_like(solid.vertices)
     for k in range(3):
         np.add.at(normals, solid.faces[:, k], across)
-    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    normals /= np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), LEAST_DIVISOR)
     up, towards = camera.view.up, camera.view.towards
     key = camera.light / np.linalg.norm(camera.light)
     half = key + towards
     half /= np.linalg.norm(half)
     facing = np.sign(normals @ towards)[:, None] * normals
-    bright = _AMBIENT + _KEY * np.maximum(facing @ key, 0.0) + _SKY * np.maximum(facing @ up, 0.0)
-    return np.stack([bright, _GLOSS * np.maximum(facing @ half, 0.0) ** _SHARP], axis=1)
+    bright = AMBIENT + KEY_LIGHT * np.maximum(facing @ key, 0.0) + SKY_LIGHT * np.maximum(facing @ up, 0.0)
+    return np.stack([bright, GLOSS * np.maximum(facing @ half, 0.0) ** GLOSS_SHARPNESS], axis=1)

@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import rank_cut
 from sarrus.dynamics.impacts.activity import active
 from sarrus.dynamics.model.measures import open_by
@@ -18,9 +19,9 @@ from sarrus.kernels.linalg.ranked import ranked
 from sarrus.motion.records.closed_constraints import as_in_run
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.scene.markup import Html, element
+from sarrus.pictures.scene.tolerances import ZERO_MULTIPLIER
 from sarrus.pictures.symbols.style import INK, WARNING
 
-_ROUNDING = 1e-12  # multipliers below this part of the largest one are zero
 _MOST = 12  # forces and names that are written out
 TABLE_STYLE = "width:100%;border-collapse:collapse"
 
@@ -85,7 +86,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     touching = not system.touching_geometries
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, contacts=touching, throw=False)
     jacobian = system.constraint_jacobian(q, t=t)
-    parts = ranked(jacobian, rank_cut(system, q, t, 1e-300))
+    parts = ranked(jacobian, rank_cut(system, q, t, LEAST_DIVISOR))
     generic = generic_rank(system.workspace(), q, t)
     values = parts.values[: max(generic, parts.rank)]
     singular = parts.rank < generic
@@ -126,7 +127,7 @@ def read_run(system: System, run: Trajectory, k: int, q: Array) -> Readout:
 
 def _named(system: System, multipliers: Array, sure: np.ndarray) -> tuple[tuple[str, float, str], ...]:
     """Return name, value and unit of the unique multipliers that are not rounding."""
-    noise = _ROUNDING * np.abs(multipliers).max(initial=0.0)
+    noise = ZERO_MULTIPLIER * np.abs(multipliers).max(initial=0.0)
     rows = zip(system.constraint_names, multipliers, constraint_units(system), sure)
     return tuple((name, float(x) if abs(x) >= noise else 0.0, unit) for name, x, unit, yes in rows if yes)
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from sarrus.model.mechanism.pose import quaternion_of_rotation
-from sarrus.pictures.scene.camera import FIELD, Camera
+from sarrus.pictures.scene.camera import Camera
 from sarrus.pictures.scene.drawing import Drawing
 from sarrus.pictures.scene.ground import LINE, STRONG, ground_of
+from sarrus.pictures.scene.style import FIELD, NEAR_PLANE
 
 
 def set_up_scene(server: Any, drawing: Drawing, camera: Camera) -> None:
@@ -23,7 +24,7 @@ def set_up_scene(server: Any, drawing: Drawing, camera: Camera) -> None:
     )
     first = server.initial_camera
     first.position, first.look_at, first.up = camera.position, camera.look_at, camera.view.up
-    first.fov, first.near, first.far = FIELD, 0.01 * camera.distance, 100.0 * camera.distance
+    first.fov, first.near, first.far = FIELD, NEAR_PLANE * camera.distance, 100.0 * camera.distance
     ground = ground_of(drawing)
     scene.add_grid(
         "/grid",

@@ -14,10 +14,7 @@ from sarrus.base.printable import printable
 from sarrus.model.mechanism.pose import quaternion_of_rotation
 from sarrus.pictures.scene.drawing import Poses
 from sarrus.pictures.scene.force_arrows import (
-    HEAD_LENGTH,
-    HEAD_RADIUS,
     OPEN,
-    SHAFT,
     Scale,
     Turning,
     couple_arrows,
@@ -30,6 +27,7 @@ from sarrus.pictures.scene.layers import Layer
 from sarrus.pictures.scene.loads import Loads
 from sarrus.pictures.scene.meshes import Mesh
 from sarrus.pictures.scene.part import Rgb
+from sarrus.pictures.scene.style import HEAD_LENGTH, HEAD_RADIUS, HIDDEN_SHAFT, SHAFT, THINNEST_ROD
 
 
 class SceneNodes:
@@ -63,7 +61,7 @@ class SceneNodes:
             node.wxyz = poses.quaternion(number)
         for node, (middle, rotation, length) in zip(self.rods, poses.rods):
             node.position, node.wxyz = middle, quaternion_of_rotation(rotation)
-            node.scale = (1.0, 1.0, max(length, 1e-9))
+            node.scale = (1.0, 1.0, max(length, THINNEST_ROD))
 
     def see_through(self, share: float) -> None:
         """Draw the bodies with a fraction of their opacity."""
@@ -110,7 +108,7 @@ class ArrowNodes:
         if name == OPEN:
             add = partial(self.scene.add_line_segments, colors=shade, thickness=2.0 * shaft)
             self._show_points("/forces/dashes", dashes(ends, self.radius), add)
-            shaft = 1e-3 * self.radius
+            shaft = HIDDEN_SHAFT * self.radius
         sizes = {"shaft_radius": shaft, "head_radius": head, "head_length": length}
         self._show_points(f"/forces/{name}", ends, partial(self.scene.add_arrows, colors=shade, **sizes))
 

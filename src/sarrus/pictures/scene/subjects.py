@@ -15,9 +15,9 @@ from sarrus.dynamics.system import System
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.pictures.plots.skeleton import drawn_mechanism, drawn_system
+from sarrus.pictures.scene.tolerances import SHOWN_CLOSED
 
 Viewable: TypeAlias = Mechanism | System | Trajectory
-_OPEN = 1e-9  # loops open by more than this are closed before they are shown [m, rad]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +80,7 @@ def _start(system: System, q: ArrayLike | None) -> Array:
         keyframes = drawn_mechanism(system).keyframes
         q = next(iter(keyframes.values())).q if keyframes else system.neutral()
     start = system.normalized(np.asarray(q, dtype=float))
-    if np.abs(system.constraint_residual(start)).max(initial=0.0) <= _OPEN:
+    if np.abs(system.constraint_residual(start)).max(initial=0.0) <= SHOWN_CLOSED:
         return start
     try:
         return np.array(system.assemble(start).q)

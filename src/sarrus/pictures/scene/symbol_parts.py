@@ -18,16 +18,14 @@ from sarrus.model.mechanism.pose import Pose
 from sarrus.pictures.scene import meshes
 from sarrus.pictures.scene.meshes import Mesh
 from sarrus.pictures.scene.part import Part, Rod, rgb
+from sarrus.pictures.scene.style import FRICTION_CONE, LINK_RADIUS, PLANE_PIECE, WIRE_RADIUS
 from sarrus.pictures.symbols.glyphs import helix, plate
 from sarrus.pictures.symbols.string_paths import POINTS, StringPath
-from sarrus.pictures.symbols.style import FAINT, colour
-from sarrus.pictures.symbols.symbols import STYLES, WIDTH, Link, Symbols
+from sarrus.pictures.symbols.style import FAINT, WIDTH, colour
+from sarrus.pictures.symbols.symbols import STYLES, Link, Symbols
 
-_WIRE, _ROD = 0.4, 0.55  # radii of wires and of links that are rods, in radii of rods
 _COILS = 7  # of a spring
 _SIDES = 5  # of a wire
-# Slant of a friction cone, and half side of a piece of plane, in sizes of the mechanism.
-_CONE, _PLANE = 0.1, 0.12
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +94,7 @@ def symbol_parts(symbols: Symbols, radius: float) -> Iterator[Part]:
     for mark in symbols.marks:
         if mark.lines and not mark.flat:
             shade = rgb(STYLES[mark.style][0])
-            yield Part(mark.body, wire(mark.lines, _WIRE * radius), shade, 1.0, "symbol")
+            yield Part(mark.body, wire(mark.lines, WIRE_RADIUS * radius), shade, 1.0, "symbol")
 
 
 def symbol_rods(symbols: Symbols, lengths: Iterable[float], radius: float) -> Iterator[Rod]:
@@ -111,11 +109,11 @@ def symbol_rods(symbols: Symbols, lengths: Iterable[float], radius: float) -> It
         bodies = path.numbers[path.segment.start.body], path.numbers[path.segment.end.body]
         ends = path.segment.start.point, path.segment.end.point
         for piece in range(POINTS - 1):
-            yield StringRod(bodies, ends, _WIRE * radius, shade, path, piece)
+            yield StringRod(bodies, ends, WIRE_RADIUS * radius, shade, path, piece)
 
 
 def _thickness(link: Link) -> float:
-    return _ROD if link.glyph == "rod" else _WIRE
+    return LINK_RADIUS if link.glyph == "rod" else WIRE_RADIUS
 
 
 def link_mesh(glyph: str, length: float, half: float, radius: float) -> Mesh:
@@ -155,7 +153,7 @@ def contact_parts(mechanism: Mechanism, size: float, radius: float) -> Iterator[
         poses = [mechanism.reference_pose(name) for name in (contact.body, contact.ground)]
         place = poses[1].inverse().apply(poses[0].apply(contact.point))
         centre = place - contact.normal * float(contact.normal @ (place - contact.origin))
-        square = plate(centre, contact.normal, _PLANE * size, contact.tangent1)[:1]
+        square = plate(centre, contact.normal, PLANE_PIECE * size, contact.tangent1)[:1]
         yield Part(ground, wire(square, 0.3 * radius), rgb(FAINT), 1.0, "contact")
 
 
@@ -166,4 +164,4 @@ def contact_rods(mechanism: Mechanism, size: float) -> Iterator[Rod]:
         if contact.friction_coefficient:
             bodies = numbers[contact.body], numbers[contact.ground]
             ends = contact.point, contact.normal
-            yield ConeRod(bodies, ends, _CONE * size, rgb(colour(5)), contact)
+            yield ConeRod(bodies, ends, FRICTION_CONE * size, rgb(colour(5)), contact)

@@ -16,12 +16,10 @@ from sarrus.model.mechanism.gearing import Gearing
 from sarrus.model.mechanism.joint import Joint
 from sarrus.model.mechanism.tendons import Tendon, segments
 from sarrus.pictures.symbols.glyphs import across, arc, arrow, helix, turning_arrow
+from sarrus.pictures.symbols.style import COAXIAL, PULLEY, WORM_FAST
 from sarrus.pictures.symbols.symbols import Sheet, placed
+from sarrus.pictures.symbols.tolerances import NO_ARM, PARALLEL_DRAWN
 
-_PARALLEL = 1e-6  # sine of an angle up to which axes are parallel
-_PULLEY = 0.3  # radius of the larger pulley, in distances of the axes
-_COAXIAL = 1.6, 2.4  # radii of two wheels on one axis, in radii of marks
-_FAST = 4.0  # a worm turns at least so much faster than its wheel
 _STYLE = {"couplings": "constraint", "gearings": "contact"}
 _CHAINS = {"guide": "coupling", "spring": "force", "string": "string"}  # styles of chains of glyphs
 _TEETH = 9  # ticks of a rack
@@ -106,7 +104,7 @@ def _one(sheet: Sheet, element: tuple[str, str], coupling: Coupling) -> None:
         body, point = anchor(sheet, coordinate)
         end = segments(tendon.path)[0].end if tendon is not None and tendon.spatial else None
         way = sheet.poses[end.body].apply(end.point) - sheet.poses[body].apply(point) if end else sheet.up
-        way = sheet.local(body, way / max(float(np.linalg.norm(way)), 1e-12))
+        way = sheet.local(body, way / max(float(np.linalg.norm(way)), NO_ARM))
         side = across(way)[0]
         start = point + 1.5 * sheet.radius * side
         head = arrow(start, start + 4.0 * sheet.radius * way, side, both=coupling.motion is not None)
@@ -168,7 +166,7 @@ def _wheels(
     turn = kinds.index("revolute")
     slide = 1 - turn
     lead = factors[turn] / factors[slide]  # the slide moves by minus this per radian
-    if np.linalg.norm(np.cross(axes[turn], axes[slide])) < _PARALLEL:
+    if np.linalg.norm(np.cross(axes[turn], axes[slide])) < PARALLEL_DRAWN:
         body = sheet.owners[joints[turn].name][0].name
         half = 0.12 * sheet.size
         left = (
@@ -177,7 +175,7 @@ def _wheels(
         thread = helix(joints[turn].anchor, joints[turn].axis, 0.8 * sheet.radius, half, 6, left=left)
         sheet.mark(element, body, [thread], _STYLE[element[0]])
         return True
-    if abs(axes[turn] @ axes[slide]) > _PARALLEL:
+    if abs(axes[turn] @ axes[slide]) > PARALLEL_DRAWN:
         return False
     _rack(sheet, element, (joints[turn], joints[slide]), lead, places[turn], axes[turn], axes[slide])
     return True
@@ -217,7 +215,7 @@ def _two_wheels(
     axes: list[Array],
 ) -> bool:
     """Add two gears that turn in opposite directions, or two pulleys with a belt."""
-    if np.linalg.norm(np.cross(axes[0], axes[1])) > _PARALLEL:
+    if np.linalg.norm(np.cross(axes[0], axes[1])) > PARALLEL_DRAWN:
         return _worm(sheet, element, joints, factors, places, axes)
     axis = axes[0]
     gap = places[1] - places[0]
@@ -228,14 +226,14 @@ def _two_wheels(
     own = [joint.axis for joint in joints]
     shift = float(np.sign(axes[0] @ axes[1])) * height
     anchors = [joints[0].anchor, joints[1].anchor - shift * own[1]]  # both in the plane of the first
-    if distance < _PARALLEL * sheet.size:
-        for name, place, way, size in zip(names, anchors, own, _COAXIAL):
+    if distance < PARALLEL_DRAWN * sheet.size:
+        for name, place, way, size in zip(names, anchors, own, COAXIAL):
             _wheel(sheet, element, name, place, way, size * sheet.radius)
         return True
     one, two = abs(factors[0]), abs(factors[1])
     alike = factors[0] * factors[1] * float(axes[0] @ axes[1]) < 0.0
     if alike:  # the radius goes with the factor: r₁ ω₁ = r₂ ω₂
-        radii = np.array([one, two]) / max(one, two) * _PULLEY * distance
+        radii = np.array([one, two]) / max(one, two) * PULLEY * distance
     else:
         radii = np.array([one, two]) / (one + two) * distance
     for name, place, way, radius in zip(names, anchors, own, radii):
@@ -277,9 +275,9 @@ def _worm(
     distance = abs(float((places[1] - places[0]) @ across_both)) / float(np.linalg.norm(across_both))
     slow = int(abs(factors[1]) > abs(factors[0]))
     fast = 1 - slow
-    if abs(axes[0] @ axes[1]) > _PARALLEL or distance < _PARALLEL * sheet.size:
+    if abs(axes[0] @ axes[1]) > PARALLEL_DRAWN or distance < PARALLEL_DRAWN * sheet.size:
         return False
-    if abs(factors[slow]) < _FAST * abs(factors[fast]):
+    if abs(factors[slow]) < WORM_FAST * abs(factors[fast]):
         return False
     names = [sheet.owners[joint.name][0].name for joint in joints]
     radius = 0.2 * distance

@@ -26,11 +26,12 @@ from sarrus.pictures.symbols.actuator_symbols import (
 from sarrus.pictures.symbols.coupling_symbols import add_coupling, add_gearing, anchor, chain, start_of
 from sarrus.pictures.symbols.glyphs import across, arc, arrow, box, helix, plate, rounded, spiral
 from sarrus.pictures.symbols.string_paths import StringPath
+from sarrus.pictures.symbols.style import WRAPPED_LENGTH
 from sarrus.pictures.symbols.surface_drawing import surface_lines
 from sarrus.pictures.symbols.symbols import Sheet, Symbols, placed
+from sarrus.pictures.symbols.tolerances import NO_ARM
 
 _THREAD = 3  # turns of a screw that are drawn
-_ENDLESS = 3.0  # half length of a cylinder that a tendon wraps, in radii
 _ROLLERS = 12  # of an omni wheel
 _LINES = 8  # of a height field along each side
 
@@ -158,7 +159,7 @@ def _closure(sheet: Sheet, closure: Closure) -> None:
     if closure.motion is not None:
         if kind == "distance":
             way = sheet.poses[two].apply(point2) - sheet.poses[one].apply(point1)
-            way = sheet.local(one, way / max(float(np.linalg.norm(way)), 1e-12))
+            way = sheet.local(one, way / max(float(np.linalg.norm(way)), NO_ARM))
             side = sideways(sheet, one, way)
             start = point1 + 1.5 * r * side + r * way
             sheet.mark(element, one, arrow(start, start + 4.0 * r * way, side, both=True), "constraint")
@@ -234,7 +235,7 @@ def _tendon(sheet: Sheet, tendon: Tendon) -> None:
 
 
 def _wrap(sheet: Sheet, element: tuple[str, str], wrap: Wrap) -> None:
-    half = 0.0 if wrap.kind == "sphere" else min(_ENDLESS * wrap.radius, 0.2 * sheet.size)
+    half = 0.0 if wrap.kind == "sphere" else min(WRAPPED_LENGTH * wrap.radius, 0.2 * sheet.size)
     lines = placed(wrap.pose, rounded(wrap.radius, half))
     sheet.mark(element, wrap.body, lines, "string")
 
@@ -262,7 +263,7 @@ def _rolling(sheet: Sheet, rolling: Rolling) -> None:
         turns = [sheet.poses[body].rotation for body in (rolling.body, rolling.ground)]
         normal = turns[0].T @ turns[1] @ rolling.normal
         along = np.cross(axis, normal)
-        along = along / max(float(np.linalg.norm(along)), 1e-12)
+        along = along / max(float(np.linalg.norm(along)), NO_ARM)
         half, high = 4.0 * sheet.radius * along, 1.5 * sheet.radius * np.cross(along, axis)
         lines = [centre + np.array([-0.7 * half, 0.7 * half, half + high, -half + high, -0.7 * half])]
     if lines:

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.model.mechanism.pose import perpendicular_to
+from sarrus.pictures.symbols.tolerances import UPRIGHT
 
 _CORNERS = 36  # of a circle
 _COILS = 5  # of a spring
@@ -86,7 +87,7 @@ def letter(sign: str, centre: Array, axis: Array, half: float, up: Array) -> lis
     """Return a letter in a circle perpendicular to an axis, upright along ``up`` if possible."""
     upright = up - axis * (axis @ up)
     size = float(np.linalg.norm(upright))
-    upright = upright / size if size > 1e-6 else perpendicular_to(axis)
+    upright = upright / size if size > UPRIGHT else perpendicular_to(axis)
     right = np.cross(upright, axis)
     strokes = [centre + half * (np.array(line) @ np.stack([right, upright])) for line in _LETTERS[sign]]
     return [arc(centre, axis, half), *strokes]

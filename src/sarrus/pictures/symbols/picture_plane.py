@@ -9,9 +9,10 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import check_known
 from sarrus.model.mechanism.pose import perpendicular_to
+from sarrus.model.mechanism.tolerances import PARALLEL
+from sarrus.pictures.symbols.tolerances import PLANAR_MOTION, VERTICAL
 
 PLANES = {"xy": (0, 1), "xz": (0, 2), "yz": (1, 2)}
-_FLAT = 1e-6  # depth of a motion, relative to its extent, below which it counts as planar
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ def choose_view(points: Array, plane: str | None, gravity: Array) -> View:
     if normal is None:
         return view_from_above(np.eye(3)[2], height=2.0)
     axis = int(np.argmax(np.abs(normal)))
-    if abs(normal[axis]) > 1 - 1e-9:
+    if abs(normal[axis]) > 1 - PARALLEL:
         return _coordinate_plane(("yz", "xz", "xy")[axis])
     up = (
         -np.asarray(gravity)
-        if np.linalg.norm(np.cross(normal, gravity)) > 1e-6
+        if np.linalg.norm(np.cross(normal, gravity)) > VERTICAL
         else np.eye(3)[np.argmin(np.abs(normal))]
     )
     up = up - normal * (normal @ up)
@@ -68,11 +69,11 @@ def _normal(points: Array) -> Array | None:
     """
     motion = (points - points.mean(axis=0)).reshape(-1, 3)
     _, extents, axes = np.linalg.svd(np.concatenate([motion, np.zeros((3, 3))]), full_matrices=False)
-    if extents[1] > _FLAT * extents[0]:
-        return axes[2] if extents[2] < _FLAT * extents[0] else None
+    if extents[1] > PLANAR_MOTION * extents[0]:
+        return axes[2] if extents[2] < PLANAR_MOTION * extents[0] else None
     along = np.abs(axes[0]) if extents[0] > 0 else np.zeros(3)
     reach = np.ptp(points.reshape(-1, 3), axis=0)
-    across = [axis for axis in (1, 2, 0) if along[axis] < _FLAT]  # in doubt x to the right, z up
+    across = [axis for axis in (1, 2, 0) if along[axis] < PLANAR_MOTION]  # in doubt x to the right, z up
     return np.eye(3)[min(across, key=lambda axis: reach[axis])] if across else None
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.model.mechanism.pose import perpendicular_to
 from sarrus.model.mechanism.tendons import Segment, Wrap
+from sarrus.pictures.symbols.tolerances import INSIDE_RIM, STRAIGHT_STRING
 from sarrus.symbolic.forces.wrapping import inner_radius
 
 POINTS = 18  # of a stretch around a wrap
@@ -80,7 +81,7 @@ def _flat(start: Array, end: Array, radius: float, side: Array | None, inside: b
     first = start / far[0]
     other = end - first * (first @ end)
     size = float(np.linalg.norm(other))
-    second = other / size if size > 1e-12 * far[1] else perpendicular_to(first)
+    second = other / size if size > STRAIGHT_STRING * far[1] else perpendicular_to(first)
     angle = float(np.arctan2(size, first @ end))
     tangents = [float(np.arccos(min(1.0, radius / a))) for a in far]
     blocked = angle > sum(tangents)
@@ -110,7 +111,7 @@ def _flat(start: Array, end: Array, radius: float, side: Array | None, inside: b
 
 def _mirror(radius: float, far: tuple[float, float], angle: float) -> float:
     """Return the angle from the start at which a ray is reflected to the end, from inside."""
-    ratios = [min(1.0 - 1e-12, radius / a) for a in far]
+    ratios = [min(1.0 - INSIDE_RIM, radius / a) for a in far]
     zeta = 0.5 * np.pi
     for _ in range(30):
         sine, cosine = np.sin(zeta), np.cos(zeta)

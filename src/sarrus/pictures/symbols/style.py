@@ -52,3 +52,28 @@ def save_figure(figure: Figure, path: str | Path | None, **options: Any) -> Figu
         with replacing(path, kept="the figure is still in memory") as partial:
             figure.savefig(partial, dpi=150, **options)
     return figure
+
+
+# [1, of the distance of the axes] Radius of the larger pulley.
+PULLEY = 0.3
+
+# [1, radii of marks] Radii of two wheels on one axis.
+COAXIAL = (1.6, 2.4)
+
+# [1] A worm turns at least so much faster than its wheel.
+WORM_FAST = 4.0
+
+# [1, radii] Half length of a cylinder that a tendon wraps.
+WRAPPED_LENGTH = 3.0
+
+# [1, radii] Half length of a cylinder on which a body rolls.
+ROLLED_LENGTH = 1.5
+
+# [1, of the size of the mechanism] Half width of a curve on which a body rolls.
+CURVE_WIDTH = 0.1
+
+# [1, of the size of the mechanism] Radius of a mark.
+MARK = 0.035
+
+# [1, of the size of the mechanism] Half width of springs and dashpots.
+WIDTH = 0.022

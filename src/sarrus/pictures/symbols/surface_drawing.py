@@ -12,14 +12,12 @@ from sarrus.model.mechanism.pose import perpendicular_to
 from sarrus.model.mechanism.rolling import Rolling
 from sarrus.model.mechanism.spline import Spline
 from sarrus.model.mechanism.surfaces import Curve, Cylinder, Height, Parametric, Sphere
+from sarrus.pictures.symbols.style import CURVE_WIDTH, ROLLED_LENGTH
+from sarrus.pictures.symbols.tolerances import NO_ARM, SURFACE_MET, SURFACE_STEPS
 from sarrus.symbolic.rows.surface_contacts import level, place
 
 # Lines along each side of a surface, points of each line; corners of a circle; generators of a cylinder.
 _LINES, _POINTS, _CORNERS, _GENERATORS = 9, 41, 48, 12
-# Half length of a cylinder that is drawn, in radii; half width of a curve that is, as a share of the size.
-_LENGTH, _WIDTH = 1.5, 0.1
-# Steps that look for the height of an implicit surface over a point, and how near they have to come.
-_STEPS, _NEAR = 30, 1e-6
 
 
 def surface_lines(rolling: Rolling, size: float) -> list[Array]:
@@ -47,7 +45,7 @@ def _circle(one: Array, other: Array) -> Array:
 
 def _cylinder(surface: Cylinder) -> list[Array]:
     one = perpendicular_to(surface.axis)
-    half = _LENGTH * surface.radius * surface.axis
+    half = ROLLED_LENGTH * surface.radius * surface.axis
     ring = surface.radius * _circle(one, np.cross(surface.axis, one))
     rings = [ring + k * half for k in (-1.0, 0.0, 1.0)]
     return rings + [np.array([p - half, p + half]) for p in ring[:: _CORNERS // _GENERATORS][:-1]]
@@ -62,9 +60,9 @@ def _of_places(rolling: Rolling, surface: Parametric | Curve, size: float) -> li
     near = near[:, None] * [1.0, 0.0] if near.ndim == 1 else near
     low, high = near.min(axis=0), near.max(axis=0)
     slopes = np.array(ca.Function("slopes", [s], [ca.jacobian(x, s)])(low))
-    beside = size / np.maximum(np.linalg.norm(slopes, axis=0), 1e-12)
+    beside = size / np.maximum(np.linalg.norm(slopes, axis=0), NO_ARM)
     if isinstance(surface, Curve):
-        beside[1] = _WIDTH * size
+        beside[1] = CURVE_WIDTH * size
         high[1], low[1] = beside[1], -beside[1]
     else:
         single = high[1] == low[1]
@@ -83,15 +81,15 @@ def _of_levels(rolling: Rolling, size: float) -> list[Array]:
     surface = rolling.surface
     if isinstance(surface, Height) and isinstance(surface.function, Spline):
         low[0], high[0] = surface.function.knots[[0, -1]]
-        low[1], high[1] = -_WIDTH * size, _WIDTH * size
+        low[1], high[1] = -CURVE_WIDTH * size, CURVE_WIDTH * size
 
     def at(grid: Array) -> Array:
         points = np.column_stack([grid, np.zeros(len(grid))])
         with np.errstate(all="ignore"):
-            for _ in range(_STEPS):
+            for _ in range(SURFACE_STEPS):
                 points[:, 2] -= np.array(step(points.T)[0]).ravel()
             left = np.abs(np.array(step(points.T)[0]).ravel())
-        points[~(left <= _NEAR * size)] = np.nan
+        points[~(left <= SURFACE_MET * size)] = np.nan
         return points
 
     return _mesh(low, high, at)

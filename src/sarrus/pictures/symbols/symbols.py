@@ -16,9 +16,10 @@ from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.joint import Joint
 from sarrus.model.mechanism.pose import Pose
+from sarrus.model.mechanism.tolerances import PARALLEL
 from sarrus.pictures.symbols.picture_plane import view_from_above
 from sarrus.pictures.symbols.string_paths import StringPath
-from sarrus.pictures.symbols.style import FAINT, INK, colour
+from sarrus.pictures.symbols.style import FAINT, INK, MARK, colour
 
 # What a line stands for, with its colour and its pattern on paper.
 STYLES: dict[str, tuple[str, str]] = {
@@ -33,9 +34,6 @@ STYLES: dict[str, tuple[str, str]] = {
     "guide": (INK, "--"),
     "ground": (FAINT, "-"),
 }
-# Of the size of a mechanism: radius of a mark, half width of springs and dashpots.
-MARK, WIDTH = 0.035, 0.022
-_PLANAR = 1e-9  # by so much cosines of parallel axes differ from one
 
 
 def placed(pose: Pose, lines: Iterable[Array]) -> list[Array]:
@@ -151,7 +149,7 @@ class Sheet:
             if kind != "prismatic"
         ]
         first = axes[0] if axes else np.array([0.0, -1.0, 0.0])
-        planar = all(abs(axis @ first) > 1.0 - _PLANAR for axis in axes)
+        planar = all(abs(axis @ first) > 1.0 - PARALLEL for axis in axes)
         self.normal = first if planar else view_from_above(self.up, height=2.0).towards
         self.owners = {
             joint.name: (body, joint) for body in self.mechanism.bodies.values() for joint in body.joints

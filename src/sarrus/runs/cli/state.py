@@ -11,12 +11,12 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.dynamics.closing.closed_state import require_closed
+from sarrus.runs.cli.tolerances import MOVED_BY_ASSEMBLY, VELOCITY_CUT, VELOCITY_MET
 
 if TYPE_CHECKING:
     from sarrus.dynamics.system import System
 
 _REMEDY = "add --assemble to close them, or give other coordinates with --set"
-_MOVED = 1e-9  # a coordinate that assembly moved by more than this is worth a word [m, rad]
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +99,7 @@ def _assembled(system: System, q: Array, t: float, held: list[int]) -> tuple[Arr
     moved = [
         f"assembly moved {name} from {q[k]:.6g} to {closed.q[k]:.6g}"
         for k, name in zip(held, names)
-        if abs(closed.q[k] - q[k]) > _MOVED
+        if abs(closed.q[k] - q[k]) > MOVED_BY_ASSEMBLY
     ]
     return np.array(closed.q), moved
 
@@ -113,10 +113,10 @@ def _completed(
     v[indices] = values
     rows = np.concatenate([system.constraint_jacobian(q, v, t), np.eye(system.nv)[indices]])
     target = np.concatenate([-system.velocity_residual(q, zero, t), values])
-    v = near + np.linalg.lstsq(rows, target - rows @ near, rcond=1e-9)[0]
+    v = near + np.linalg.lstsq(rows, target - rows @ near, rcond=VELOCITY_CUT)[0]
     worst = int(np.argmax(np.abs(v[indices] - values)))
     miss = np.abs(rows @ v - target).max()
-    if miss < 1e-9 * (1.0 + np.abs(values).max()):
+    if miss < VELOCITY_MET * (1.0 + np.abs(values).max()):
         return v, []
     name = system.velocity_names[indices[worst]]
     if not assemble:

@@ -23,6 +23,7 @@ from sarrus.motion.inputs.run_options import (
     stepping_of_many,
 )
 from sarrus.motion.many.rollout import many_options
+from sarrus.runs.gym.tolerances import ENVIRONMENT_STEP, SAMPLE_OF_STEPS
 
 if TYPE_CHECKING:
     from sarrus.runs.gym.environments import Environment, VectorEnvironment
@@ -94,11 +95,11 @@ def make(
         check_positive(name, value, " [s]")
     stepping = stepping_of_many(system, Stepping.of(method, dt), switching)
     if stepping.dt is None:
-        stepping = replace(stepping, dt=1e-3)
+        stepping = replace(stepping, dt=ENVIRONMENT_STEP)
     options = many_options(
         system, stepping, stabilization, Recording(None), t0=0.0, duration=sample_time, driven=True
     )
-    if not options.scheme.adaptive and abs(sample_time / options.step - options.steps) > 1e-6:
+    if not options.scheme.adaptive and abs(sample_time / options.step - options.steps) > SAMPLE_OF_STEPS:
         raise ArgumentError(
             f"sample_time = {sample_time:g} s is not a whole number of steps of {options.step:g} s",
             element="sample_time",

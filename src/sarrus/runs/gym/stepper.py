@@ -17,8 +17,9 @@ from sarrus.kernels.memory import run_state as rs
 from sarrus.kernels.platform.c_function import prepare
 from sarrus.motion.inputs.run_options import RunOptions
 from sarrus.motion.many.one_by_one import do_alone, find_jumps
-from sarrus.motion.many.plan import CLEAR_PIVOT, Plan, groups
+from sarrus.motion.many.plan import Plan, groups
 from sarrus.motion.many.starts import pack_states, warn_of_runs
+from sarrus.motion.many.tolerances import GENERIC_PIVOT
 from sarrus.motion.many.workers import Worker, begin_bounds, default_threads
 
 # Fewer copies than this for each thread are not worth a thread.
@@ -85,7 +86,7 @@ class Stepper:
         begin_bounds(worker, rows)
         self._warn(rows)
         outcomes = batch.outcomes[rows]
-        return np.asarray(rows[(outcomes[:, bl.PROJECTED] != 1.0) | (outcomes[:, bl.BEYOND] > CLEAR_PIVOT)])
+        return np.asarray(rows[(outcomes[:, bl.PROJECTED] != 1.0) | (outcomes[:, bl.BEYOND] > GENERIC_PIVOT)])
 
     def back(self, rows: np.ndarray) -> None:
         """Set copies to the initial state and parameters."""

@@ -15,6 +15,7 @@ from sarrus.base.numbers import finite_array, real_array
 from sarrus.base.status import Status
 from sarrus.dynamics.system import System
 from sarrus.runs.gym.stepper import Stepper
+from sarrus.runs.gym.tolerances import END_EARLY
 
 # f(q, v, u, t) of all copies: q (n, nq), v (n, nv), u (n, nu), t (n,).
 StateFunction = Callable[[Array, Array, Array, Array], ArrayLike]
@@ -44,7 +45,7 @@ class Task:
         self._everything = np.arange(self.count)
         self._lower, self._upper = limits
         # A hair's breadth below, so that rounding does not add a step.
-        self._end = duration - 1e-6 * stepper.interval
+        self._end = duration - END_EARLY * stepper.interval
         first = self.observe()
         if first.ndim < 1 or len(first) != self.count:
             raise ArgumentError(

@@ -7,13 +7,14 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.closing.assembly import DATA_TOLERANCE, RESTARTS, free_velocities
+from sarrus.base.tolerances import LEAST_DIVISOR
+from sarrus.dynamics.closing.assembly import RESTARTS, free_velocities
+from sarrus.dynamics.closing.tolerances import DATA_TOLERANCE
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.quaternions import normalized_expression
+from sarrus.runs.studies.tolerances import HOPELESS_DAMPING, LEAST_START_DAMPING, START_CLOSED, START_CUT
 
 _ITERATIONS = 100
-_CLOSED = 1e-14
-_HOPELESS = 1e12
 
 
 class Closer:
@@ -73,7 +74,7 @@ class Closer:
         phi, jacobian, metric = self._at(q, t, p)
         size, scale = _norm(phi), np.ones(len(q))
         for _ in range(_ITERATIONS):
-            active = np.flatnonzero((size > _CLOSED) & (scale < _HOPELESS))
+            active = np.flatnonzero((size > START_CLOSED) & (scale < HOPELESS_DAMPING))
             if not active.size:
                 break
             damping = scale[active] * size[active] ** 2
@@ -86,7 +87,9 @@ class Closer:
             q[good], phi[good], jacobian[good] = trial[better], new_phi[better], new_jacobian[better]
             metric[good] = new_metric[better]
             size[good] = _norm(phi[good])
-            scale[active] = np.where(better, np.maximum(0.1 * scale[active], 1e-4), 10.0 * scale[active])
+            scale[active] = np.where(
+                better, np.maximum(0.1 * scale[active], LEAST_START_DAMPING), 10.0 * scale[active]
+            )
         return q, np.abs(phi).max(axis=1, initial=0.0) <= DATA_TOLERANCE
 
     def _admit(self, q: Array, v: Array, t: float, p: Array) -> tuple[Array, Array]:
@@ -98,7 +101,7 @@ class Closer:
                 _rows(x) for x in self._velocity(q[active].T, v[active].T, times, p[active].T)
             )
             size[active] = np.abs(residual).max(axis=1, initial=0.0)
-            moving = size[active] > _CLOSED * (
+            moving = size[active] > START_CLOSED * (
                 1.0 + np.abs(self.size.columns * v[active]).max(axis=1, initial=0.0)
             )
             active = active[moving]
@@ -133,7 +136,7 @@ class Closer:
             root = np.tile(np.diag(self.size.columns[index]), (len(rows), 1, 1))
         weighted = np.linalg.solve(root, rows[:, :, index].transpose(0, 2, 1)).transpose(0, 2, 1)
         left, values, right = np.linalg.svd(weighted, full_matrices=False)
-        keep = values > 1e-9 * np.maximum(values[:, :1], 1e-300)
+        keep = values > START_CUT * np.maximum(values[:, :1], LEAST_DIVISOR)
         along = (left.transpose(0, 2, 1) @ residual[:, :, None])[:, :, 0]
         weights = np.where(keep, values, 0.0) / np.where(keep, values**2 + damping[:, None], 1.0)
         found = right.transpose(0, 2, 1) @ (weights * along)[:, :, None]

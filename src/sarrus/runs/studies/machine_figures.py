@@ -28,10 +28,10 @@ from sarrus.model.builders.mechanism import Mechanism
 from sarrus.motion.many.rollout import rollout
 from sarrus.motion.many.workers import default_threads
 from sarrus.motion.simulate import simulate
+from sarrus.runs.studies.tolerances import FIGURES_STEP, REPEAT_SECONDS, SHORTEST_TIMED_CALL
+from sarrus.runs.studies.units import MICROSECONDS, MILLISECONDS
 
 REPEATS = 7
-SECONDS = 0.02  # of one repeat
-STEP = 1e-3  # s
 LINEAR_MODELS = 200
 
 # Angles of the five-bar at which its middle joint is above the middle of its ground [rad].
@@ -103,7 +103,7 @@ def _compiled(mechanism: Mechanism) -> tuple[System, Array, list[Figure]]:
             generic_rank(work, start)
             functions = list(system.compiled.compiled.values())
             note = f"trace and compile {len(functions)} functions, {cache} disk cache"
-            figures.append(Figure(f"compile, {cache}", 1e3 * (perf_counter() - began), "ms", note))
+            figures.append(Figure(f"compile, {cache}", MILLISECONDS * (perf_counter() - began), "ms", note))
     count = sum(function.n_instructions for function in functions)
     figures.append(Figure("size", float(count), "instructions", "of these functions together"))
     return system, default_configuration(system), figures
@@ -119,33 +119,35 @@ def _per_call(call: Callable[[], object]) -> float:
     """Return the duration of a call from Python [s]."""
     timer = timeit.Timer(call)
     timer.timeit(3)
-    number = max(3, round(SECONDS / max(timer.timeit(10) / 10, 1e-9)))
+    number = max(3, round(REPEAT_SECONDS / max(timer.timeit(10) / 10, SHORTEST_TIMED_CALL)))
     return _median(lambda: timer.timeit(number) / number)
 
 
 def _forward(system: System, q: Array, v: Array) -> Iterator[Figure]:
     python = _per_call(lambda: system.forward_dynamics(q, v, contacts=False))
-    yield Figure("forward dynamics", 1e6 * python, "µs", "a, λ, Aᵀλ by a call from Python")
+    yield Figure("forward dynamics", MICROSECONDS * python, "µs", "a, λ, Aᵀλ by a call from Python")
     table, out = system.workspace().table, np.empty(system.workspace().output_size)
-    number = max(10, round(SECONDS / python))
+    number = max(10, round(REPEAT_SECONDS / python))
 
     def run() -> float:
         began = perf_counter()
         forward(table, out, number)
         return (perf_counter() - began) / number
 
-    yield Figure("forward dynamics", 1e6 * _median(run), "µs", "the same in the kernel")
+    yield Figure("forward dynamics", MICROSECONDS * _median(run), "µs", "the same in the kernel")
 
 
 def _step(system: System, q: Array, v: Array) -> Iterator[Figure]:
     steps = 200
 
     def run() -> float:
-        motion = simulate(system, q, v, duration=steps * STEP, dt=STEP, every=steps, progress=False)
+        motion = simulate(
+            system, q, v, duration=steps * FIGURES_STEP, dt=FIGURES_STEP, every=steps, progress=False
+        )
         return motion.wall_seconds / motion.steps
 
-    note = f"RK4 with projection, one of {steps} of {1e3 * STEP:g} ms in simulate"
-    yield Figure("step", 1e6 * _median(run), "µs", note)
+    note = f"RK4 with projection, one of {steps} of {MILLISECONDS * FIGURES_STEP:g} ms in simulate"
+    yield Figure("step", MICROSECONDS * _median(run), "µs", note)
 
 
 def _batch(system: System, q: Array, v: Array) -> Iterator[Figure]:
@@ -153,12 +155,18 @@ def _batch(system: System, q: Array, v: Array) -> Iterator[Figure]:
 
     def run() -> float:
         many = rollout(
-            system, np.tile(q, (runs, 1)), v, duration=steps * STEP, dt=STEP, switching=False, progress=False
+            system,
+            np.tile(q, (runs, 1)),
+            v,
+            duration=steps * FIGURES_STEP,
+            dt=FIGURES_STEP,
+            switching=False,
+            progress=False,
         )
         return many.wall_seconds / (runs * steps)
 
     note = f"of one of {runs} runs in rollout, {default_threads()} threads"
-    yield Figure("step of a batch", 1e6 * _median(run), "µs", note)
+    yield Figure("step of a batch", MICROSECONDS * _median(run), "µs", note)
 
 
 def _linear(system: System, q: Array, v: Array) -> Iterator[Figure]:
@@ -169,7 +177,9 @@ def _linear(system: System, q: Array, v: Array) -> Iterator[Figure]:
         linearize_along(system, *many, contacts=False)
         return (perf_counter() - began) / LINEAR_MODELS
 
-    yield Figure("linear model", 1e6 * _median(run), "µs", f"one of {LINEAR_MODELS} of linearize_along")
+    yield Figure(
+        "linear model", MICROSECONDS * _median(run), "µs", f"one of {LINEAR_MODELS} of linearize_along"
+    )
 
 
 def _law(system: System, q: Array, v: Array) -> Iterator[Figure]:
@@ -178,4 +188,4 @@ def _law(system: System, q: Array, v: Array) -> Iterator[Figure]:
     demand = Demand("a", system.velocity_names, ca.SX.eye(system.nv), wanted)
     law = Law(system, [demand], settings, limits=(-np.inf, np.inf))
     note = "u of least norm for given accelerations, a call from Python"
-    yield Figure("control law", 1e6 * _per_call(lambda: law(q, v)), "µs", note)
+    yield Figure("control law", MICROSECONDS * _per_call(lambda: law(q, v)), "µs", note)

@@ -10,11 +10,10 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
+from sarrus.runs.studies.tolerances import PROBABILITY_EDGE, PROBABILITY_STEP
 
 # scipy.stats is imported where it is used: it takes half a second.
 SCHEMES = ("random", "latin", "sobol")
-# Probabilities are kept this far from 0 and 1, where distributions without bounds are infinite.
-_EDGE = 2.0**-54
 
 
 def normal(mean: float, std: float) -> Any:
@@ -64,7 +63,9 @@ def draw(
                 f"scipy.stats, got {distribution!r}",
                 element=name,
             )
-    levels = np.clip(_levels(list(distributions), int(runs), int(seed), scheme), _EDGE, 1.0 - 2.0**-53)
+    levels = np.clip(
+        _levels(list(distributions), int(runs), int(seed), scheme), PROBABILITY_EDGE, 1.0 - PROBABILITY_STEP
+    )
     drawn = {}
     for level, (name, distribution) in zip(levels, distributions.items()):
         drawn[name] = np.asarray(distribution.ppf(level), dtype=float)

@@ -22,10 +22,7 @@ from sarrus.motion.many.rollout import many_options, rollout
 from sarrus.runs.studies.axes import Axis
 from sarrus.runs.studies.initial_states import Closer
 from sarrus.runs.studies.quantities import OutputFunction, collect, reductions
-
-# Size of a chunk: bytes of records, steps (of 1 ms, where they are adaptive), and number of chunks, at most.
-_BYTES, _STEPS, _CHUNKS = 16e6, 2e6, 2000
-
+from sarrus.runs.studies.tolerances import CHUNK_BYTES, CHUNK_STEPS, CHUNKS
 
 # Options of `sarrus.rollout` that all runs of a study share, with their defaults; the others are the study's own.
 SHARED = {
@@ -83,8 +80,8 @@ class Study:
         steps = max(1.0, self.course.duration / self.course.step)
         width = 8 * (1 + s.nq + 2 * s.nv + s.nu + s.nc + 6)
         records = (steps / recording.every + 2 if recording.every else 1) + len(recording.reduce)
-        most = max(bl.LANES, min(_STEPS / steps, _BYTES / (width * records), runs))
-        return int(bl.LANES * np.ceil(max(most, runs / _CHUNKS) / bl.LANES))
+        most = max(bl.LANES, min(CHUNK_STEPS / steps, CHUNK_BYTES / (width * records), runs))
+        return int(bl.LANES * np.ceil(max(most, runs / CHUNKS) / bl.LANES))
 
     def run(self, values: Mapping[str, Array], threads: int | None = None) -> dict[str, Variable]:
         """Return the columns of the runs with these values of the axes, arrays of one length by name."""

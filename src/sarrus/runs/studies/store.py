@@ -26,6 +26,7 @@ from sarrus.runs.studies.claims import Claim, claim, owner
 from sarrus.runs.studies.dataset import merge, open_result
 from sarrus.runs.studies.identity import differences, digest
 from sarrus.runs.studies.specification import Study
+from sarrus.runs.studies.tolerances import SAY_AFTER, STORE_WAIT
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
 FORMAT = "sarrus study 1"
 MANIFEST, CHUNKS, RESULT, LOCKS = "manifest.json", "chunks", "result.nc", "locks"
 _WHOLE = "whole"  # the claim on manifest and result
-_WAIT = (0.02, 0.5)  # seconds between two looks at what others do: at first, and at most
-_SAY_AFTER = 1.0  # seconds of waiting
 
 
 class _Lost(Exception):
@@ -200,8 +199,8 @@ class Store:
 
     def wait(self, what: int | str | None = None) -> None:
         """Wait a moment for other processes; after a second log once for which."""
-        pause = min(max(_WAIT[0], 0.1 * self._waited), _WAIT[1])
-        if self._waited < _SAY_AFTER <= self._waited + pause:
+        pause = min(max(STORE_WAIT[0], 0.1 * self._waited), STORE_WAIT[1])
+        if self._waited < SAY_AFTER <= self._waited + pause:
             names = [what] if what is not None else [*range(self.count), _WHOLE]
             owners = {who for name in names if (who := owner(self._lock(name))) is not None}
             others = "; ".join(map(str, owners)) or "another process"

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from sarrus.kernels.solve.checking import NOTHING
+from sarrus.kernels.solve.tolerances import ROWS_AT_REST
 from sarrus.symbolic.equations.equations import Equations
 from sarrus.symbolic.equations.least_norm import LeastNorm
 from sarrus.symbolic.equations.sparse import Row, Triangle, add, column_of, dot, eliminate, largest, rows_of
@@ -74,7 +74,7 @@ def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -
         size = sum(map(ca.fabs, parts))
         reach = effort * (solve.longest_beside(j) * (1.0 / float(units.rows[j])))
         residuals.append(sum(parts))
-        missed.append(ca.if_else(size > NOTHING * reach, ca.fabs(residuals[-1]) / size, 0))
+        missed.append(ca.if_else(size > ROWS_AT_REST * reach, ca.fabs(residuals[-1]) / size, 0))
     weak = [e.mass_matrix[k, k] * inverse**2 for k, inverse in enumerate(problem.factor.inverse)]
     speed = ca.sqrt(2 * e.kinetic_energy) * largest(
         [ca.fabs(e.v[i]) * float(factor) for i, factor in enumerate(units.velocities)]

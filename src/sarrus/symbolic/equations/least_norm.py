@@ -21,11 +21,7 @@ from sarrus.symbolic.equations.sparse import (
     neighbours,
     rows_touching,
 )
-
-# Floor for the scale of a contradiction, so that rounding, 1e-13 of it, stays below 1e-6.
-NOISE = 1e-7
-# Avoids 0/0 in relative residuals: the smallest normal number.
-TINY = 2.3e-308
+from sarrus.symbolic.equations.tolerances import BESIDE_CONTRADICTION, SMALLEST_NORMAL
 
 
 @dataclass(frozen=True)
@@ -125,8 +121,8 @@ class LeastNorm:
         """
         found = []
         for j, terms in zip(self.basis.dependent, self._gaps(bias)):
-            size = sum(map(ca.fabs, terms), ca.SX(0)) + NOISE * speed * self.longest_beside(j)
-            found.append(ca.fabs(sum(terms, ca.SX(0))) / (size + TINY))
+            size = sum(map(ca.fabs, terms), ca.SX(0)) + BESIDE_CONTRADICTION * speed * self.longest_beside(j)
+            found.append(ca.fabs(sum(terms, ca.SX(0))) / (size + SMALLEST_NORMAL))
         return largest(found)
 
     def forces(self, right: Row) -> Row:

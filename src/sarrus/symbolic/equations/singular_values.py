@@ -11,18 +11,18 @@ from __future__ import annotations
 import casadi as ca
 import numpy as np
 
-# Squared sine of the angle to the rows before it below which a row counts as dependent: redundant rows of closed loops
-# are at rounding, in the stages of a step at the fourth power of its length.
-_DEPENDENT = 1e-8
-# Gap of eigenvalues, relative to the trace, below which they count as equal: no curvature between them.
-_MEETING = 1e-9
-# Numbers below 2 are kept to 2⁻⁵⁰.
-_DIGITS = 2.0**50
+from sarrus.symbolic.equations.tolerances import (
+    DEPENDENT_SINE,
+    FLOOR_OF_PIVOTS,
+    KEPT_DIGITS,
+    MEETING_EIGENVALUES,
+    ZERO_TRACE,
+)
 
 
 def frozen(x: ca.SX) -> ca.SX:
     """Return x, |x| < 8, rounded down to 2⁻⁵⁰: numerically x, but a constant for CasADi's derivatives."""
-    return ca.floor(x * _DIGITS) / _DIGITS
+    return ca.floor(x * KEPT_DIGITS) / KEPT_DIGITS
 
 
 def gram_across(rows: ca.SX, others: ca.SX) -> ca.SX:
@@ -39,7 +39,7 @@ def gram_across(rows: ca.SX, others: ca.SX) -> ca.SX:
         size, left = product[k, k], rest[k][k]
         if size.is_zero():
             continue
-        counts = left > _DEPENDENT * size
+        counts = left > DEPENDENT_SINE * size
         inverse = ca.if_else(counts, 1.0 / ca.if_else(counts, left, 1.0), 0.0)
         for i in range(k + 1, count + width):
             if rest[i][k].is_zero():
@@ -67,7 +67,7 @@ def orthonormal_rows(matrix: ca.SX) -> ca.SX:
             continue
         rest = _beside(row, kept)
         size, left = ca.sumsqr(row), ca.sumsqr(rest)
-        counts = left > _DEPENDENT * size
+        counts = left > DEPENDENT_SINE * size
         kept.append(rest * ca.if_else(counts, 1.0 / ca.sqrt(ca.if_else(counts, left, 1.0)), 0.0))
     return ca.vertcat(ca.SX(0, matrix.shape[1]), *kept)
 
@@ -91,7 +91,7 @@ def gram_on_motions(rows: ca.SX, others: ca.SX) -> tuple[ca.SX, ca.SX]:
     return left.T @ left + ones, ones
 
 
-def eigenvalue(matrix: ca.SX, number: int, tiny: float = 1e-30) -> ca.SX:
+def eigenvalue(matrix: ca.SX, number: int, tiny: float = ZERO_TRACE) -> ca.SX:
     """Return eigenvalue number 1, 2, … of a symmetric positive semidefinite matrix, the largest first.
 
     Value and both derivatives are exact for a simple eigenvalue: with eigenvectors w of the present matrix and gaps
@@ -111,7 +111,7 @@ def eigenvalue(matrix: ca.SX, number: int, tiny: float = 1e-30) -> ca.SX:
     for i in range(size):
         if i != own:
             gap = frozen(values[own] - values[i])
-            apart = ca.fabs(gap) > _MEETING
+            apart = ca.fabs(gap) > MEETING_EIGENVALUES
             inverse = ca.if_else(apart, 1.0 / ca.if_else(apart, gap, 1.0), 0.0)
             found += ca.dot(basis[i], image) ** 2 * inverse / trace
     return found
@@ -159,7 +159,7 @@ def _factored(matrix: ca.SX, floor: float) -> tuple[ca.SX, list[ca.SX]]:
 
     Pivots are at least (floor / 1000)², so that all results are finite at singular configurations.
     """
-    size, least = matrix.shape[0], 1e-6 * floor**2
+    size, least = matrix.shape[0], FLOOR_OF_PIVOTS * floor**2
     rest = [[matrix[i, j] for j in range(size)] for i in range(size)]
     inverse = [[ca.SX(float(i == j)) for j in range(size)] for i in range(size)]  # L⁻¹ by rows
     pivots: list[ca.SX] = []

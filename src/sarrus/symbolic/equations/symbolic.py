@@ -11,11 +11,11 @@ import numpy as np
 
 from sarrus.base.errors import ArgumentError, SarrusError, check_known, unknown_name
 from sarrus.kernels.linalg.quaternions import normalize
+from sarrus.symbolic.equations.tolerances import PROBE_ROUNDING
 
 UserFunction = Callable[..., Any]
 
 _PROBES = 5
-_ROUNDING = 1e-9
 
 
 class Parameters:
@@ -191,7 +191,7 @@ class Tracer:
             value, size = (np.array(x) for x in function(*self._random_state(rng)))
             if np.isfinite(value).all() and np.isfinite(size).all():
                 tried += 1
-                if np.abs(value).max(initial=0.0) > _ROUNDING * np.abs(size).max():
+                if np.abs(value).max(initial=0.0) > PROBE_ROUNDING * np.abs(size).max():
                     return False
         return tried > 0
 

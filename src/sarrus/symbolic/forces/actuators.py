@@ -17,11 +17,8 @@ from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import Actuator, Winding
 from sarrus.model.mechanism.transmissions import TendonTransmission
 from sarrus.symbolic.forces.lengths import Length, Lengths
+from sarrus.symbolic.forces.tolerances import CURRENT_WIDTH
 from sarrus.symbolic.kinematics.scalars import varies
-
-# Share of its limits by which a current may exceed one without falling back: if it fell to the limit itself, the source
-# would push it up again, and steps would alternate.
-_WIDTH = 1e-9
 
 # Values of scalar coordinates by name.
 Named = Mapping[str, ca.SX]
@@ -113,7 +110,7 @@ def activation_rate(mechanism: Mechanism, lengths: Lengths, coordinates: Named, 
             above, below = ca.fmin(rate, 0), ca.fmax(rate, 0)
             if isinstance(activation, Winding):
                 back = activation.resistance / activation.inductance
-                width = _WIDTH * max(abs(limit) for limit in (lower, upper, 0.0) if np.isfinite(limit))
+                width = CURRENT_WIDTH * max(abs(limit) for limit in (lower, upper, 0.0) if np.isfinite(limit))
                 above -= back * ca.fmax(w - upper - width, 0)
                 below -= back * ca.fmin(w - lower + width, 0)
             rate = ca.if_else(w >= upper, above, ca.if_else(w <= lower, below, rate))

@@ -28,13 +28,14 @@ from sarrus.model.mechanism.transmissions import (
 from sarrus.symbolic.forces.forces import AnySpring, coordinate_length, damped, elastic
 from sarrus.symbolic.forces.wrapping import inner_radius, wrapped_length
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
-from sarrus.symbolic.kinematics.jet import ZERO_LENGTH, Jet, constant, norm, through
+from sarrus.symbolic.kinematics.jet import Jet, constant, norm, through
 from sarrus.symbolic.kinematics.rotations import (
     conjugate,
     product,
     quaternion_matrix,
     quaternion_rotation_vector,
 )
+from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
 from sarrus.symbolic.kinematics.tree import Tree, relative_quaternion
 from sarrus.symbolic.rows.closures import closure_residual, contact_residual, coupling_residual
 from sarrus.symbolic.rows.rolling import rolling_residual

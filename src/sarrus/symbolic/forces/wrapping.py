@@ -18,13 +18,12 @@ import casadi as ca
 import numpy as np
 
 from sarrus.kernels.contact.tolerances import AT_BOUND
-from sarrus.symbolic.kinematics.jet import ZERO_LENGTH
+from sarrus.symbolic.forces.tolerances import ON_CIRCLE
+from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
 
 # Share of the radius by which a point may lie inside the surface and still count as on it: rounding of printed
 # coordinates.
 ON_SURFACE = AT_BOUND
-# Smallest squared free length, in squared radii: √ has no derivative at 0, and t − r atan(t / r) is below 1e-18 r here.
-_ON_CIRCLE = 1e-12
 # Newton steps for the contact point of a string inside: 8 suffice except for ends close to the circle.
 _STEPS = 14
 
@@ -64,9 +63,9 @@ class _Plane:
     def __init__(self, start: ca.SX, end: ca.SX, radius: float) -> None:
         self.start, self.end, self.radius = start, end, radius
         squares = ca.dot(start, start), ca.dot(end, end)
-        self.distances = tuple(ca.sqrt(ca.fmax(s, radius**2 * _ON_CIRCLE)) for s in squares)
+        self.distances = tuple(ca.sqrt(ca.fmax(s, radius**2 * ON_CIRCLE)) for s in squares)
         self.outside = ca.logic_and(*(s >= inner_radius(radius) ** 2 for s in squares))
-        self.free = tuple(ca.sqrt(ca.fmax(s - radius**2, radius**2 * _ON_CIRCLE)) for s in squares)
+        self.free = tuple(ca.sqrt(ca.fmax(s - radius**2, radius**2 * ON_CIRCLE)) for s in squares)
         self.tangents = tuple(ca.atan2(t, radius) for t in self.free)
         normal = ca.cross(start, end)
         self.sine = ca.sqrt(ca.dot(normal, normal) + ZERO_LENGTH)
@@ -101,7 +100,7 @@ class _Plane:
         stays above the root. If the straight line meets the circle, it is the path.
         """
         a0, a1 = self.distances
-        ratios = [ca.fmin(self.radius / a, 1 - _ON_CIRCLE) for a in (a0, a1)]
+        ratios = [ca.fmin(self.radius / a, 1 - ON_CIRCLE) for a in (a0, a1)]
         zeta = ca.SX(0.5 * np.pi)
         for _ in range(_STEPS):
             sine, cosine = ca.sin(zeta), ca.cos(zeta)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import casadi as ca
 
 # Keeps the direction of a vector of length zero finite [m²]; far below any relevant length.
-ZERO_LENGTH = 1e-30
+from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import casadi as ca
 
-from sarrus.symbolic.kinematics.jet import ZERO_LENGTH
+from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
 
 
 def product(a: ca.SX | ca.DM, b: ca.SX | ca.DM) -> ca.SX:

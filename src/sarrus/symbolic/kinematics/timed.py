@@ -10,6 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError
+from sarrus.kernels.linalg.tolerances import NO_QUATERNION
 from sarrus.model.mechanism.faults import Label, fault
 from sarrus.symbolic.equations.symbolic import stacked, traced_matrix
 from sarrus.symbolic.kinematics.jet import Jet, through
@@ -24,7 +25,7 @@ def pose_at(motion: Motion, t: ca.SX, label: Label) -> tuple[ca.SX, ca.SX | None
     start = _at_start(column, t, label)
     if column.numel() == 3:
         return column, None
-    if np.linalg.norm(start[3:]) < 1e-9:
+    if np.linalg.norm(start[3:]) < NO_QUATERNION:
         raise fault(label, "its quaternion has zero length at t = 0")
     return column[:3], column[3:] / ca.norm_2(column[3:])
 

@@ -16,11 +16,10 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.quaternions import normalize
-from sarrus.kernels.linalg.ranked import CUT, ranked
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import RANK_CUT
 from sarrus.symbolic.kinematics.jet import Jet
-
-# Number of configurations near the reference pose at which rows must be unmoved too, and their distance [rad, m].
-_AROUND, _FAR = 4, 0.5
+from sarrus.symbolic.multibody.tolerances import OFFSET_CONFIGURATIONS, OFFSET_DISTANCE
 
 
 def less_offset(
@@ -37,14 +36,17 @@ def less_offset(
 
     ``values`` are the values of the parameters p; if the part depends on p, it is an expression of p.
     """
-    rng, lengths = np.random.default_rng(13), _AROUND + 1
+    rng, lengths = np.random.default_rng(13), OFFSET_CONFIGURATIONS + 1
     rows = ca.Function("rows", [q, v, p, t], [ca.jacobian(residual.rate, v)])
-    places = [neutral, *(neutral + _FAR * rng.standard_normal(len(neutral)) for _ in range(lengths - 1))]
+    places = [
+        neutral,
+        *(neutral + OFFSET_DISTANCE * rng.standard_normal(len(neutral)) for _ in range(lengths - 1)),
+    ]
     found = []
     for place in places:
         normalize(place, quaternions)
         found.append(np.array(rows(place, np.zeros(v.numel()), values, 0.0)))
-    null = ranked(np.hstack(found), relative=CUT).left_null
+    null = ranked(np.hstack(found), relative=RANK_CUT).left_null
     along = ca.DM(dense.product(null, null.T))
     there = ca.substitute(ca.substitute(residual.value, q, ca.DM(neutral)), t, ca.SX(0.0))
     if not p.numel() or not ca.depends_on(there, p):

@@ -21,12 +21,11 @@ from sarrus.model.mechanism.entries import Entries, Entry, Place
 from sarrus.model.mechanism.pose import Pose
 from sarrus.model.mechanism.surfaces import Cylinder, Sphere
 from sarrus.symbolic.kinematics.scalars import DrivenPose, is_driven
+from sarrus.symbolic.multibody.tolerances import NO_OFFSET
 
 # Targets of a parameter: one number by name, or several, each alone or with its factor; or a plain number, the value of
 # a parameter without target, for functions u(q, v, t, p).
 Targets = Mapping[str, str | float | Sequence[str | tuple[str, float]]]
-
-_ROUNDING = 1e-15
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def _is_pair(item: Any) -> bool:
 
 def _drive(entry: Entry, factors: Mapping[str, float], values: Mapping[str, float]) -> Drive:
     offset = entry.value - sum(factor * values[name] for name, factor in factors.items())
-    return Drive(entry, factors, 0.0 if abs(offset) <= _ROUNDING * abs(entry.value) else offset)
+    return Drive(entry, factors, 0.0 if abs(offset) <= NO_OFFSET * abs(entry.value) else offset)
 
 
 def _change(duplicate: Mechanism, kind: str, name: str, attributes: Mapping[str, dict[Place, Any]]) -> None:

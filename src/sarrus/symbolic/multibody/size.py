@@ -24,10 +24,9 @@ from math import ceil, sqrt
 from sarrus.base.errors import ModelError
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
+from sarrus.symbolic.multibody.tolerances import ENTRIES_PER_VELOCITY
 
 LARGEST = 1000
-# A chain costs as much as a tree of N velocities if its M has N² / this number nonzero entries.
-_ENTRIES = 20.0
 
 
 def size(mechanism: Mechanism) -> int:
@@ -42,7 +41,7 @@ def size(mechanism: Mechanism) -> int:
         depth[body.name] = above + own
         velocities += own
         entries += own * above + own * (own + 1) // 2
-    return max(velocities, ceil(sqrt(_ENTRIES * entries)))
+    return max(velocities, ceil(sqrt(ENTRIES_PER_VELOCITY * entries)))
 
 
 def check_size(mechanism: Mechanism, largest: int | None) -> None:

@@ -52,12 +52,7 @@ from sarrus.symbolic.kinematics.kinematics import cross, skew
 from sarrus.symbolic.kinematics.moved_frames import MovedFrames
 from sarrus.symbolic.kinematics.scalars import varies
 from sarrus.symbolic.kinematics.timed import at_jet, number_at
-
-# Keeps the residual of a weld finite at the half turn; elsewhere it scales it by rounding and moves no zero.
-_HALF_TURN = 2e-15
-_NEAR_HALF_TURN = -1 + 1e-8
-# A direction that is not perpendicular to any common axis.
-_WEIGHTS = (0.8, 0.51, 0.32)
+from sarrus.symbolic.rows.tolerances import AXIS_WEIGHTS, HALF_TURN, NEAR_HALF_TURN
 
 
 def closure_residual(closure: Closure, frames: BodyFrames, t: ca.SX) -> Jet:
@@ -146,12 +141,12 @@ def _relative_rotation(closure: Closure, frames: BodyFrames) -> Jet:
     )
     turn = one.T @ two
     trace = ca.trace(turn)
-    scalar = ca.sqrt(1.0 + _HALF_TURN + trace) / 2
+    scalar = ca.sqrt(1.0 + HALF_TURN + trace) / 2
     e = ca.vertcat(*(turn[k, j] - turn[j, k] for j, k in ((1, 2), (2, 0), (0, 1)))) / (2 * scalar)
     # At the half turn both vanish; the residual is then twice the axis n, from the matrix 1 + R = 2 n nᵀ.
-    axis = ca.DM(_WEIGHTS) + turn @ ca.DM(_WEIGHTS)
-    half_turn = 2 * axis / ca.sqrt(ca.dot(axis, axis) + _HALF_TURN)
-    e = ca.if_else(trace < _NEAR_HALF_TURN, half_turn, e)
+    axis = ca.DM(AXIS_WEIGHTS) + turn @ ca.DM(AXIS_WEIGHTS)
+    half_turn = 2 * axis / ca.sqrt(ca.dot(axis, axis) + HALF_TURN)
+    e = ca.if_else(trace < NEAR_HALF_TURN, half_turn, e)
     spin1, spin2 = frames.turning(closure.body1), frames.turning(closure.body2)
     onto = (scalar * ca.DM.eye(3) + skew(e) / 2) @ two.T
     spin = spin2.rate - spin1.rate

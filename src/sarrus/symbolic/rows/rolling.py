@@ -39,9 +39,7 @@ from sarrus.symbolic.kinematics.frames import BodyFrames
 from sarrus.symbolic.kinematics.jet import Jet, constant, dot, vertcat
 from sarrus.symbolic.kinematics.kinematics import cross
 from sarrus.symbolic.rows import surface_contacts as curved_ground
-
-# Sine of the angle between the axis of a circle and the normal above which the circle has a lowest point.
-FLAT = 1e-6
+from sarrus.symbolic.rows.tolerances import FLAT_CIRCLE
 
 
 @dataclass(frozen=True)
@@ -98,7 +96,7 @@ class RollingFrame:
     def _sine_and_inverse(self) -> tuple[Jet, Jet]:
         square = dot(self.across, self.across)
         root = ca.sqrt(square.value)
-        one = 1 / (root * (square.value > FLAT**2))
+        one = 1 / (root * (square.value > FLAT_CIRCLE**2))
         sine = square.map(root, 0.5 * one, -0.25 * one**3)
         return sine, square.map(one, -0.5 * one**3, 0.75 * one**5)
 

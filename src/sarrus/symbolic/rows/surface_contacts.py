@@ -27,21 +27,20 @@ from sarrus.model.mechanism.surfaces import Curve, Cylinder, Height, Implicit, P
 from sarrus.symbolic.equations.symbolic import traced_matrix
 from sarrus.symbolic.kinematics.implicit import ImplicitFunction, determinant
 from sarrus.symbolic.kinematics.jet import Jet, constant, inlined, through, vertcat
+from sarrus.symbolic.rows.tolerances import (
+    PLACE_INSIDE,
+    ROLLS_IN_PLANE,
+    SECOND_PLACE_APART,
+    SECOND_PLACE_HIGHER,
+    SURFACE_CONVERGED,
+    SURFACE_NO_STEP,
+    SURFACE_STEP,
+)
 
 # Steps of Newton's method: the first number must suffice to converge, the rest is for derivatives of p.
 _STEPS, _MORE = 10, 2
-# Longest step, relative to the radius.
-_LONGEST = 0.5
-# Square of a share of the longest step that counts as zero.
-_TINY = 1e-30
-# Residual of p, relative to the radius and the distance of the centre, at which the iteration ends: rounding × margin.
-_ENDED = 1e-11
-# A second contact point counts if it is at most this high above the first, and at least this far from it, in radii.
-_DEEPER, _APART = 1e-6, 0.05
 # Angles from the contact point at which the search for a second one starts, and its steps p → d − r e(N(p)).
 _BESIDE, _AROUND, _WAYS = (np.pi / 3, 2 * np.pi / 3), 4, 3
-# A point of a curve is inside the rolling body if it is deeper than this share of the radius.
-_IN = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +152,7 @@ def _on_level(rolling: Rolling, d: Jet, a: Jet) -> Touch:
     if not _exact(rolling):
         p = equations.improved(p, data.value, _STEPS)
     off, bend = equations.at(p, data.value)
-    found = ca.norm_2(off) <= _ENDED * (r + ca.norm_2(d.value))
+    found = ca.norm_2(off) <= SURFACE_CONVERGED * (r + ca.norm_2(d.value))
     fits = determinant(bend) > 0
     if rolling.kind == "ball":
         fits = fits * (ca.trace(bend) > 1)  # eigenvalues 1, 1 + r κ₁, 1 + r κ₂
@@ -170,7 +169,7 @@ def _single(
 ) -> ca.SX:  # fmt: skip
     """Return whether no other point of the ball or circle is as deep as p, by descents from points around."""
     r, n, deepest = rolling.radius, normal(p), height(p)
-    least = deepest - ca.fabs(deepest) + _DEEPER * r
+    least = deepest - ca.fabs(deepest) + SECOND_PLACE_HIGHER * r
     one = a if rolling.kind != "ball" else ca.if_else(ca.fabs(n[0]) < 0.8, ca.SX([1, 0, 0]), ca.SX([0, 1, 0]))
     one = _unit(ca.cross(one, n))
     other = ca.cross(n, one)
@@ -189,7 +188,7 @@ def _single(
 
 def _apart(one: ca.SX, other: ca.SX, radius: float) -> ca.SX:
     """Return whether two points are different contact points."""
-    return ca.dot(one - other, one - other) > (_APART * radius) ** 2
+    return ca.dot(one - other, one - other) > (SECOND_PLACE_APART * radius) ** 2
 
 
 def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) -> Touch:
@@ -236,7 +235,7 @@ def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) ->
     off, bend = equations.at(own, data.value)
     _, along, beside, _ = frame(own)
     size = ca.sqrt(ca.dot(along, along) + ca.dot(beside, beside))
-    found = ca.norm_2(off) <= _ENDED * size * (r + ca.norm_2(d.value))
+    found = ca.norm_2(off) <= SURFACE_CONVERGED * size * (r + ca.norm_2(d.value))
     fits = determinant(bend) > 0
     if rolling.kind == "ball":
         fits = fits * (ca.trace(bend) < 0)
@@ -252,9 +251,9 @@ def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) ->
                 for _ in range(2):
                     other = beneath.improved(other, p, _WAYS)
                     p = middle - r * across(rolling, normal(other), a.value)
-                lower = height(other, middle, a.value) < deepest - ca.fabs(deepest) + _DEEPER * r
+                lower = height(other, middle, a.value) < deepest - ca.fabs(deepest) + SECOND_PLACE_HIGHER * r
                 apart = _apart(frame(other)[0], here, r)
-                near_it = ca.norm_2(equations.at(other, data.value)[0]) < _APART * r * size
+                near_it = ca.norm_2(equations.at(other, data.value)[0]) < SECOND_PLACE_APART * r * size
                 single = single * ca.logic_not(ca.logic_and(ca.logic_and(lower, apart), near_it))
     own = equations.improved(own, data.value, _MORE)
     solution = equations.jet(own, data)
@@ -286,12 +285,12 @@ def _nearest(rolling: Rolling, surface: Parametric | Curve, d: ca.SX, a: ca.SX) 
 
 def _in_one_run(rolling: Rolling, distances: list[ca.SX], a: ca.SX) -> ca.SX:
     """Return whether the points of a curve inside a ball, or a wheel in the plane of the curve, are contiguous."""
-    square = ((1 - _IN) * rolling.radius) ** 2
+    square = ((1 - PLACE_INSIDE) * rolling.radius) ** 2
     inside = [one < square for one in distances]
     entered = sum((ca.logic_and(ca.logic_not(i), j) for i, j in itertools.pairwise(inside)), inside[0])
     several = ca.logic_or(entered > 2, ca.logic_and(entered > 1, ca.logic_not(inside[0])))
     if rolling.kind != "ball":
-        several = ca.logic_and(several, ca.fabs(a[1]) > 1 - 1e-9)
+        several = ca.logic_and(several, ca.fabs(a[1]) > 1 - ROLLS_IN_PLANE)
     return ca.logic_not(several)
 
 
@@ -312,7 +311,7 @@ def _local(rolling: Rolling, direction: np.ndarray) -> np.ndarray:
 
 def _longer(step: ca.SX, radius: float) -> ca.SX:
     """Return the factor by which a step exceeds the longest one; differentiable for a step of zero, too."""
-    return ca.sqrt(ca.dot(step, step) / (_LONGEST * radius) ** 2 + _TINY)
+    return ca.sqrt(ca.dot(step, step) / (SURFACE_STEP * radius) ** 2 + SURFACE_NO_STEP)
 
 
 def _unit(vector: ca.SX) -> ca.SX:

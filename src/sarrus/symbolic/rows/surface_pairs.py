@@ -12,10 +12,8 @@ import casadi as ca
 import numpy as np
 
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
-from sarrus.symbolic.kinematics.jet import ZERO_LENGTH
-
-# Squared sine of the angle between two axes below which they count as parallel.
-_PARALLEL = 1e-12
+from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
+from sarrus.symbolic.rows.tolerances import PARALLEL_AXES
 
 
 class Nearest(NamedTuple):
@@ -42,8 +40,8 @@ def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
 def _of_axes(centre: ca.SX, axis: ca.SX, own: list[float], size: list[float]) -> Nearest:
     """Return the closest points of two capsules; for parallel axes in the middle of their overlap."""
     square = ca.sumsqr(axis[:2])
-    crossing = -ca.dot(axis[:2], centre[:2]) / ca.fmax(square, _PARALLEL)
-    along = _limited(ca.if_else(square > _PARALLEL, crossing, 0.0), own[1])
+    crossing = -ca.dot(axis[:2], centre[:2]) / ca.fmax(square, PARALLEL_AXES)
+    along = _limited(ca.if_else(square > PARALLEL_AXES, crossing, 0.0), own[1])
     height = _limited(centre[2] + along * axis[2], size[1])
     along = _limited(height * axis[2] - ca.dot(centre, axis), own[1])
     way = centre + along * axis - ca.vertcat(0, 0, height)

@@ -6,6 +6,7 @@ import numpy as np
 
 from sarrus.model.formats.importing import CONTACTS
 from sarrus.model.formats.mjcf.element_names import Names
+from sarrus.model.formats.mjcf.equalities import DEFAULT_SOFTNESS
 from sarrus.model.formats.mjcf.shapes import colliding
 from sarrus.model.mechanism.joint import VELOCITY_LABELS
 from sarrus.model.mechanism.report import ImportReport
@@ -83,7 +84,7 @@ def _list_softness(report: ImportReport, names: Names) -> None:
         ]
         if own:
             report.leave_out("contact geometry", _list(own), f"{what}: {reason} in contacts here")
-    for what, usual in (("solref", (0.02, 1.0)), ("solimp", (0.9, 0.95, 0.001, 0.5, 2.0))):
+    for what, usual in (("solref", DEFAULT_SOFTNESS[:2]), ("solimp", DEFAULT_SOFTNESS[2:])):
         table = getattr(model, f"geom_{what}")
         own = [names.geoms[g] for g in colliding(model) if not np.allclose(table[g], usual)]
         if own:

@@ -12,7 +12,7 @@ from sarrus.model.formats.mjcf.element_names import Names
 from sarrus.model.formats.mjcf.tendons import coordinate_weights, tendon_path, trimmed
 from sarrus.model.mechanism.pose import Pose
 
-_DEFAULT_SOFTNESS = np.array([0.02, 1.0, 0.9, 0.95, 0.001, 0.5, 2.0])
+DEFAULT_SOFTNESS = np.array([0.02, 1.0, 0.9, 0.95, 0.001, 0.5, 2.0])
 
 
 def add_equalities(load: Import, names: Names) -> None:
@@ -34,7 +34,7 @@ def add_equalities(load: Import, names: Names) -> None:
 def _note(load: Import, names: Names, i: int) -> None:
     softness = np.concatenate([names.model.eq_solref[i], names.model.eq_solimp[i]])
     note = "exact here; soft in MuJoCo"
-    if not np.array_equal(softness, _DEFAULT_SOFTNESS):
+    if not np.array_equal(softness, DEFAULT_SOFTNESS):
         note = "exact here, where the file has a softness of its own (solref, solimp)"
     load.report.act(f"equality {names.kind('eq_type', i)}", names.equalities[i], note)
 

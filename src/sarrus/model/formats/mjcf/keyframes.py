@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.model.formats.importing import Import
 from sarrus.model.formats.mjcf.element_names import Names
+from sarrus.model.formats.mjcf.tolerances import SAME_POSE
 from sarrus.model.mechanism.keyframe import Keyframe
 from sarrus.model.mechanism.pose import Pose
 
@@ -71,6 +72,6 @@ def _of_actuators(
 
 def _same(one: Pose, other: Pose) -> bool:
     return bool(
-        np.abs(one.position - other.position).max() < 1e-12
-        and np.abs(one.rotation - other.rotation).max() < 1e-12
+        np.abs(one.position - other.position).max() < SAME_POSE
+        and np.abs(one.rotation - other.rotation).max() < SAME_POSE
     )

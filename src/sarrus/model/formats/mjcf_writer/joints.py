@@ -10,6 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.model.formats.mjcf_writer.attributes import numbers, refused, set_limits
+from sarrus.model.formats.mjcf_writer.tolerances import SAME_REST
 from sarrus.model.mechanism.elements import WORLD, Body
 from sarrus.model.mechanism.joint import VELOCITY_LABELS, Joint
 from sarrus.model.mechanism.pose import Pose
@@ -106,7 +107,9 @@ def _ball(joint: Joint, offset: int = 0) -> ExportedJoint:
     """Return a ball joint, for the last three velocities of ``joint``; its zero is the pose of the body."""
     if any(joint.limits[offset:]):
         raise refused("joint", joint.name, f"MJCF has no limits for each axis of a {joint.kind} joint")
-    if joint.stiffness and not np.allclose(joint.spring_reference[offset:], _IDENTITY, rtol=0.0, atol=1e-12):
+    if joint.stiffness and not np.allclose(
+        joint.spring_reference[offset:], _IDENTITY, rtol=0.0, atol=SAME_REST
+    ):
         raise refused(
             "joint",
             joint.name,
@@ -145,7 +148,7 @@ def _free(body: Body, joint: Joint) -> tuple[Pose, list[ExportedJoint]]:
     """
     position, quaternion = joint.reference[:3], joint.reference[3:]
     at_rest = joint.stiffness == 0.0 or np.allclose(
-        joint.spring_reference, joint.reference, rtol=0.0, atol=1e-12
+        joint.spring_reference, joint.reference, rtol=0.0, atol=SAME_REST
     )
     single = all(len(set(x)) == 1 for x in (joint.damping, joint.armature, _friction(joint)))
     single = single and not any(joint.limits)

@@ -32,13 +32,12 @@ from sarrus.model.formats.mjcf_writer.joints import exported_joints
 from sarrus.model.formats.mjcf_writer.keyframes import add_keyframes
 from sarrus.model.formats.mjcf_writer.mjcf_document import TOUCHES_NOTHING, Document, place
 from sarrus.model.formats.mjcf_writer.sensors import add_sensors
+from sarrus.model.formats.mjcf_writer.sizes import LINE_RADIUS, PLANE_THICKNESS
+from sarrus.model.formats.mjcf_writer.tolerances import LEAST_INERTIA
 from sarrus.model.mechanism.checks import impossible
 from sarrus.model.mechanism.elements import WORLD, Body, Shape
 from sarrus.model.mechanism.pose import Pose, quaternion_of_rotation, scalar
 
-# Least mass [kg] and moment of inertia [kg m²] of a moving body in MuJoCo.
-_SMALLEST = 1e-15
-_LINE_RADIUS = 0.005
 INTEGRATORS = ("Euler", "RK4", "implicit", "implicitfast")
 
 
@@ -160,7 +159,7 @@ def _check_weight(mechanism: Mechanism, body: Body) -> None:
             carried.add(other.name)
     for name in carried:
         part = mechanism.bodies[name]
-        if part.mass > _SMALLEST and np.linalg.eigvalsh(part.inertia)[0] > _SMALLEST:
+        if part.mass > LEAST_INERTIA and np.linalg.eigvalsh(part.inertia)[0] > LEAST_INERTIA:
             return
     least = float(np.linalg.eigvalsh(body.inertia)[0])
     raise refused(
@@ -209,7 +208,7 @@ def _geoms(document: Document, shape: Shape, moving: bool) -> list[dict[str, str
         return [{"type": "mesh", "mesh": document.mesh(Path(shape.file), shape.size), **where}]
     if shape.kind == "plane" and moving:  # MuJoCo allows planes on fixed bodies only
         half = np.where(shape.size[:2] > 0.0, shape.size[:2], 1.0)
-        return [{"type": "box", "size": numbers([*half, 1e-3]), **where}]
+        return [{"type": "box", "size": numbers([*half, PLANE_THICKNESS]), **where}]
     return [{"type": shape.kind, "size": numbers(_size(shape)), **where}]
 
 
@@ -222,4 +221,4 @@ def _size(shape: Shape) -> Array:
 
 
 def _segment(one: Array, two: Array) -> dict[str, str]:
-    return {"type": "capsule", "size": repr(_LINE_RADIUS), "fromto": numbers([*one, *two])}
+    return {"type": "capsule", "size": repr(LINE_RADIUS), "fromto": numbers([*one, *two])}

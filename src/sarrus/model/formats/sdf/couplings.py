@@ -9,6 +9,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.model.formats.importing import Import
 from sarrus.model.formats.sdf.joints import Mimic, SdfJoint
+from sarrus.model.formats.sdf.tolerances import PARALLEL_IN_FILE
 
 
 def coupled_joints(joints: Sequence[SdfJoint], gearboxes: Sequence[SdfJoint]) -> set[str]:
@@ -74,7 +75,7 @@ def _angle(gearbox: SdfJoint, end: str, axis: Array, joints: Sequence[SdfJoint])
         hinge = joint.kind in ("revolute", "continuous")
         if hinge and {joint.parent, joint.child} == {gearbox.reference_body, end}:
             cosine = float((joint.pose.rotation @ joint.axes[0].xyz) @ axis)
-            if abs(abs(cosine) - 1.0) < 1e-6:
+            if abs(abs(cosine) - 1.0) < PARALLEL_IN_FILE:
                 return joint.name, float(np.sign(cosine)) * (1.0 if joint.child == end else -1.0)
     return None
 

@@ -12,9 +12,11 @@ from sarrus.base.errors import unknown_name
 from sarrus.model.formats.importing import Import
 from sarrus.model.formats.sdf import xml as xml
 from sarrus.model.formats.sdf.frames import MODEL_FRAME, Frame, Scope
+from sarrus.model.formats.sdf.tolerances import UNLIMITED
 from sarrus.model.mechanism.faults import fault
 from sarrus.model.mechanism.pose import Pose, clean, unit_vector
 from sarrus.model.mechanism.report import ImportReport
+from sarrus.model.mechanism.tolerances import PERPENDICULAR
 
 # Number of axes of each joint type; "gearbox" couples two angles and connects no bodies.
 AXES = {
@@ -29,8 +31,6 @@ AXES = {
     "gearbox": 2,
 }
 AXIS_TAGS = ("axis", "axis2")
-# Value for "no limit" in older files.
-_UNLIMITED = 1e15
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class SdfJoint:
     @property
     def perpendicular(self) -> bool:
         """Whether the two axes of a universal joint are perpendicular."""
-        return abs(float(self.axes[0].xyz @ self.axes[1].xyz)) < 1e-9
+        return abs(float(self.axes[0].xyz @ self.axes[1].xyz)) < PERPENDICULAR
 
     def coordinate(self, axis: str) -> str:
         """Return the name of the coordinate of ``axis`` or ``axis2``."""
@@ -158,7 +158,7 @@ def _axis(importing: Import, scope: Scope, joint: Pose, axis: Element | None, la
     given = unit_vector(xml.numbers(xml.text(axis, "xyz", "0 0 1"), 3, "xyz", label), "xyz", label)
     lower = xml.number(axis, "limit/lower", -np.inf, label)
     upper = xml.number(axis, "limit/upper", np.inf, label)
-    limits = (-np.inf if lower <= -_UNLIMITED else lower, np.inf if upper >= _UNLIMITED else upper)
+    limits = (-np.inf if lower <= -UNLIMITED else lower, np.inf if upper >= UNLIMITED else upper)
     return Axis(
         xyz=clean(joint.rotation.T @ _rotation_of_axis(scope, axis, joint, label) @ given),
         limits=None if limits == (-np.inf, np.inf) else limits,
@@ -179,7 +179,7 @@ def _report_losses(report: ImportReport, axis: Element | None, tag: str, name: s
         "spring": [xml.number(axis, "dynamics/spring_stiffness", 0.0, label) or np.inf],
     }
     for what, values in given.items():
-        if kind == "ball" and min(map(abs, values)) < _UNLIMITED:
+        if kind == "ball" and min(map(abs, values)) < UNLIMITED:
             report.leave_out(f"{tag} {what}", name, f"a ball joint has no {what} here")
     effort = xml.number(axis, "limit/effort", np.inf, label)
     if 0.0 < effort < np.inf:

@@ -13,6 +13,7 @@ from sarrus.base.errors import ModelFileError
 from sarrus.model.formats.importing import Import
 from sarrus.model.formats.model_text import file_fault
 from sarrus.model.formats.model_xml import parse_xml, reals
+from sarrus.model.formats.sdf.tolerances import POSE_QUATERNION
 from sarrus.model.mechanism.faults import fault
 from sarrus.model.mechanism.pose import Pose, vector
 
@@ -118,7 +119,7 @@ def pose_of(element: Element | None, label: str) -> Pose:
     given, form = pose.text or "", pose.get("rotation_format", "euler_rpy")
     if form == "quat_xyzw":
         x, y, z, w = (values := numbers(given, 7, "pose (x y z qx qy qz qw)", label))[3:]
-        if abs(float(np.linalg.norm(values[3:])) - 1.0) > 1e-3:
+        if abs(float(np.linalg.norm(values[3:])) - 1.0) > POSE_QUATERNION:
             raise fault(label, f"quaternion of <pose> must have length one: {given!r}")
         return Pose.of(values[:3], quaternion=(w, x, y, z))
     if form != "euler_rpy":

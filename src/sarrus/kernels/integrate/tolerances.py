@@ -1,0 +1,179 @@
+"""Tolerances of the room ``integrate``: instants, events, step sizes, passages of singular configurations."""
+
+from __future__ import annotations
+
+from sarrus.kernels.contact.tolerances import ARRIVED, EVENT_SLACK, IMPACT_GAP
+
+# [1, of the step, or of the duration of the run] Times that differ by less are the same instant. After a
+# million steps the rounding of t is 1e-10 of a step.
+SAME_INSTANT = 1e-9
+
+# [1, of the step, or of the time] A time that is nearer to an end of a step is that end: rounding of t + h.
+END_OF_STEP = 1e-12
+
+# [1, of the way to the singular configuration] The state there says on which branch the motion goes on:
+# near the configuration, before rounding decides.
+CROSSING_LOOK = 0.9
+
+# [1, characteristic units] A value of f that is rounding of φ.
+GAP_ROUNDING = 1e-15
+
+# [1, of the diagonal of W] Added to the diagonal so that redundant rows are regular; refinement takes it
+# out again.
+MODES_RIDGE = 1e-8
+
+# [refinements] Refinements of such a solution at least: 1e-8 cubed is below rounding.
+MODES_REFINEMENTS = 3
+
+# [refinements] Refinements of such a solution at most.
+MOST_MODES_REFINEMENTS = 12
+
+# [1, of the accelerations of the rows] Refinement ends with a smaller residual.
+MODES_REFINED = 1e-13
+
+# [1, of the diagonal entries of W] A smaller entry between two contacts does not couple them: rounding of
+# compliances is 1e-13.
+COUPLED_CONTACTS = 1e-9
+
+# [1, of the accelerations of the mechanism] A row that the constraints hold may accelerate by this and
+# still count as held.
+HELD_ACCELERATION = 1e-6
+
+# [1, of `ARRIVED`] Corrections of positions close gaps to this part.
+EXACT_GAP_OF_MODES = 1e-4
+
+# [1, of the speed that is zero, `STILL`] Corrections of velocities stop rows to this part.
+EXACT_SPEED_OF_MODES = 1e-6
+
+# [corrections] Corrections of positions and velocities at most.
+MODES_CORRECTIONS = 2
+
+# [1, units of the event function] An event function that begins below zero may not fall below it: for gaps
+# that is twenty times `ARRIVED`, for speeds twenty times `STILL`.
+UNSEEN_EVENT = -2e3
+
+# [1, units of the event function] A step that begins with a gap above it ends at an event with a gap of
+# zero: there is one such instant in the step.
+CLEAR_GAP = 2.0
+
+# [1, of the unit of the block] Unit of event functions of gaps.
+GAP_EVENT_UNIT = EVENT_SLACK * ARRIVED
+
+# [1, units of the event function] Value of an event function of a gap where the gap is zero.
+ZERO_GAP_EVENT = 1.0
+
+# [1, units of the event function] An event function of a gap that is nearer to `ZERO_GAP_EVENT` has a gap
+# of zero.
+EXACT_GAP_EVENT = IMPACT_GAP / GAP_EVENT_UNIT
+
+# [1, of the largest coordinate, or of the step] Two units of rounding: an instant is not found better.
+DIGITS_OF_COORDINATES = 4e-16
+
+# [1, of the interval] Regula falsi tries no point that is nearer to an end, so that the interval shrinks.
+BISECTION_MARGIN = 1e-3
+
+# [characteristic lengths, rad] Distance of central differences: the cube root of the rounding of one.
+JACOBIAN_DIFFERENCE = 6e-6
+
+# [steps] Fixed steps stop so many steps before coordinates fail.
+CHART_AHEAD = 4.0
+
+# [1, of the gauge at which coordinates fail] Along a relation coordinates are looked at from this on: the
+# gauge of (q, v) together is no cosine, and may halve within a step and rise again.
+CHART_NEARLY = 100.0
+
+# [1, of a number, at least 1] A step begins where the last one ended if no number differs by more.
+SAME_STATE = 1e-12
+
+# [1, of the largest smallest-pivot of the run] Below it every state is measured; a little above
+# `PASSAGE_PIVOT`, so that a minimum has neighbours.
+WATCHED_PIVOT = 0.06
+
+# [1, of the largest smallest-pivot of the run] Below it the first and the last state of a run are measured,
+# which have one neighbour only.
+WATCHED_PIVOT_AT_ENDS = 0.5
+
+# [1, of the size of the smallest pivot] Distance between the points through which a signed σ is
+# interpolated.
+POINTS_APART = 1e-3
+
+# [rounds] Rounds of inverse iteration for the singular vectors: each gains the ratio of two singular
+# values.
+INVERSE_ITERATIONS = 4
+
+# [rad, characteristic lengths] Distance between the states by whose difference Ȧ is found: near the cube
+# root of rounding.
+SHIFT_FOR_RATE = 1e-5
+
+# [rad/s, characteristic lengths/s] The speed by which that distance becomes a time is not smaller.
+SLOWEST_FOR_RATE = 1e-2
+
+# [1, of the longest row] Above it straight-line code finds σ to ten digits; see
+# `sarrus.symbolic.equations.measure`.
+MEASURED_SIGMA = 1e-7
+
+# [1, characteristic units] Rounding of positions of the order of one: near a singular configuration
+# accelerations are uncertain by it over σ².
+POSITION_ROUNDING = 4e-15
+
+# [1, estimate of the relative error] An estimate up to this may be rounding near a singular configuration.
+LEAST_CROSSING_ERROR = 1e-8
+
+# [rejections] The estimate that may be rounding near a singular configuration grows tenfold with this
+# number of rejections of one step.
+CROSSING_PATIENCE = 20.0
+
+# [1, of the estimate with twice the distance] The estimate of a step across a singular configuration grows
+# by this from half the way before, where it is rounding.
+CROSSING_GROWTH = 3.0
+
+# [1, estimate of the relative error] A larger estimate is no rounding in any case.
+MOST_CROSSING_ERROR = 1e-3
+
+# [1, of the step] A cut nearer than this to an end of the step leaves the step whole.
+WHOLE_STEP = 1e-3
+
+# [1, of the squared distance to a singular configuration] A stage may be so far beside the constraints: the
+# part of its acceleration that comes from there. RK4 takes the fourth power of its root off, 1e-10 of the
+# acceleration.
+STAGE_BESIDE = 1e-5
+
+# [1] Weight of the square of the estimate of order 3 beside that of order 5 (DOP853 of Hairer and Wanner).
+SECOND_ERROR_WEIGHT = 0.01
+
+# [steps] Steps in a row that are held back by stability before the method changes (as in Hairer's codes).
+STIFF_STEPS = 15.0
+
+# [steps] Steps in a row that are not held back by stability before that count is cleared (as in Hairer's
+# codes).
+EASY_STEPS = 6.0
+
+# [steps] Steps in a row beyond the limit of stability before the run is called unstable.
+UNSTABLE_STEPS = 4.0
+
+# [1, of the largest velocity] Errors of unstable steps exceed it; smaller ones may be rounding.
+NOTICED_ERROR = 1e-10
+
+# [1, of the step] Gaps between nodes of a tableau that differ by less are equal.
+EQUAL_NODES = 1e-9
+
+# [1, of the step] The forces at the start of a run are those of a part of a step of this length.
+LEADING_INSTANT = 1e-2
+
+# [1, of the least speed of a rebound] A contact that closes slower does so without an impact.
+STANDING_SPEED = 0.1
+
+# [1, of the largest velocity] A step whose two passes differ by more is made of shorter ones.
+CALM_STEP = 0.1
+
+# [steps] A step is divided into this number of shorter ones at most.
+MOST_PARTS = 256
+
+# [rad, characteristic lengths] Where geometries touch both passes may come apart by this.
+PASSES_NEARBY = 0.1
+
+# [corrections] Corrections of positions at most.
+POSITION_CORRECTIONS = 3
+
+# [1, of the diagonal] Keeps corrections of positions regular where rows are redundant.
+CORRECTION_RIDGE = 1e-12

@@ -1,0 +1,31 @@
+"""Tolerances of the room ``equations``: least norms and singular values as straight-line code."""
+
+from __future__ import annotations
+
+# [1, of the longest row] Counts as a sum beside a contradiction, so that rounding, 1e-13 of it, stays below
+# 1e-6.
+BESIDE_CONTRADICTION = 1e-7
+
+# [1] The smallest normal number keeps 0/0 out of relative residuals.
+SMALLEST_NORMAL = 2.3e-308
+
+# [1, squared sine between a row and the rows before] A row depends on them: redundant rows of closed loops
+# are at rounding, and in the stages of a step at the fourth power of its length.
+DEPENDENT_SINE = 1e-8
+
+# [1, of the trace] Eigenvalues that are nearer are equal: no curvature between them.
+MEETING_EIGENVALUES = 1e-9
+
+# [1] Numbers below 2 are kept to 2⁻⁵⁰, so that ties are ties on every processor.
+KEPT_DIGITS = 2.0**50
+
+# [units of the matrix] Added to the trace by which is divided, so that a matrix of zeros has eigenvalues of
+# zero.
+ZERO_TRACE = 1e-30
+
+# [1, of the squared floor of σ] Pivots of a positive definite matrix are (floor / 1000)² at least, so that
+# all is finite at singular configurations.
+FLOOR_OF_PIVOTS = 1e-6
+
+# [1, of the largest value] An expression of the user is zero if it is below this at seeded states.
+PROBE_ROUNDING = 1e-9
