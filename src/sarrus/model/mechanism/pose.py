@@ -13,7 +13,14 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError
 from sarrus.base.numbers import real_array
 from sarrus.model.mechanism.faults import fault
-from sarrus.model.mechanism.tolerances import LARGEST, NO_DIRECTION, ORTHONORMAL, SNAPPED, ZERO_QUATERNION
+from sarrus.model.mechanism.tolerances import (
+    LARGEST,
+    NO_DIRECTION,
+    ORTHONORMAL,
+    PERPENDICULAR,
+    SNAPPED,
+    ZERO_QUATERNION,
+)
 
 
 def clean(array: ArrayLike) -> Array:
@@ -134,7 +141,7 @@ def plane_axes(normal: ArrayLike, tangent: ArrayLike | None, element: str) -> tu
     """Return the unit normal of a plane and two unit tangents, the first as given; the three are right-handed."""
     n = unit_vector(normal, "normal", element)
     along = perpendicular_to(n) if tangent is None else unit_vector(tangent, "tangent", element)
-    if abs(float(n @ along)) > 1e-9:
+    if abs(float(n @ along)) > PERPENDICULAR:
         raise fault(element, "tangent must be perpendicular to normal")
     return n, along, clean(np.cross(n, along))
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-# [1, of the width of the page] Where titles begin.
-TITLE_LEFT = 0.01
-
 # [s, of film] Length of the tails of moving points.
 TAIL_SECONDS = 0.5
 

@@ -18,6 +18,8 @@ FAINT = "#9aa5ad"
 GRID = "#e6eaed"
 WARNING = "#b3261e"
 COUPLE = "#7c2e8a"
+# [1, of the width of the page] Where titles begin.
+TITLE_LEFT = 0.01
 
 SUFFIXES = (".png", ".pdf", ".svg", ".jpg")
 

@@ -11,7 +11,7 @@ from matplotlib.legend import Legend
 from matplotlib.text import Text
 
 from sarrus.base.printable import printable
-from sarrus.pictures.symbols.style import INK
+from sarrus.pictures.symbols.style import INK, TITLE_LEFT
 
 _MOST = 200  # signs of a name that are drawn
 # Where a legend stands at the right of a panel, its top at that of the panel.
@@ -32,7 +32,7 @@ def literal(text: Text, words: str) -> Text:
 
 def head(figure: Figure, words: str) -> None:
     """Write a line above all panels of a figure, as it is."""
-    literal(figure.suptitle("", x=0.01, ha="left", size=12, color=INK, weight="bold"), words)
+    literal(figure.suptitle("", x=TITLE_LEFT, ha="left", size=12, color=INK, weight="bold"), words)
 
 
 def legend(where: Axes | Figure, handles: Sequence[Any], names: Sequence[str], **options: Any) -> Legend:
