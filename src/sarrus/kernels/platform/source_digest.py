@@ -13,7 +13,7 @@ from sarrus.codegen import machine
 OPTIMIZATION = 2  # level of LLVM's code generator
 HERE = Path(__file__).parent
 # What every kernel is made with, whether its module imports it or not.
-_TOOLS = ("build", "flat", "native_call", "numba_forms", "origin", "record")
+_TOOLS = ("build", "flat", "native_call", "origin", "record", *(path.stem for path in HERE.glob("llvm_*.py")))
 _IMPORT = re.compile(
     r"^[ \t]*from sarrus\.kernels(?:\.(?P<module>\w+)[ \t]+import|[ \t]+import[ \t]+(?P<names>\([^)]*\)|.*))",
     re.MULTILINE,

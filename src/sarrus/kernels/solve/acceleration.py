@@ -22,7 +22,7 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
-from sarrus.kernels.platform.pointers import inlined, internal
+from sarrus.kernels.platform.pointers import inserted, internal
 from sarrus.kernels.solve import checking as ch
 
 # Clearance (squared sine) above which the condition number of the Gram matrix costs no digits that matter: an answer
@@ -147,7 +147,7 @@ def are_regular(settings, least_pivot, largest_entry):
     return least_pivot > cut * cut * size
 
 
-@inlined
+@inserted
 def _is_met(table, gauge):
     """Tell whether an answer meets the constraints, dependent rows as far as the data allow."""
     tolerance = la.MET if table.n_dependent == 0 else table.settings.inconsistent
@@ -170,14 +170,14 @@ def _note_checks(table, work):
     return table.generic_rank
 
 
-@inlined
+@inserted
 def load_dynamics(table, x, work):
     """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
     call_native(table.dynamics, x, work.native)
     complete_dynamics(table, x, work)
 
 
-@inlined
+@inserted
 def complete_dynamics(table, x, work):
     """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
     if table.baumgarte == 1:
@@ -185,7 +185,7 @@ def complete_dynamics(table, x, work):
     copy(work.velocity, work.rate, table.nq)
 
 
-@inlined
+@inserted
 def _project(table, x, want, work):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc, factors = table.nv, table.nc, la.factors_of(table)
@@ -239,7 +239,7 @@ def _project(table, x, want, work):
     return used
 
 
-@inlined
+@inserted
 def solve_rows(table, x, A, looks, reach, eliminated, work):
     """Factor the rows and write their minimum-norm solution for rhs to work.step, with the facts; return the rank.
 
@@ -263,7 +263,7 @@ def solve_rows(table, x, A, looks, reach, eliminated, work):
     return used
 
 
-@inlined
+@inserted
 def _note_pivots(work, steps, generic):
     """Note the largest pivot, the one at the generic rank and the first one beyond it."""
     work.facts.largest = abs(work.diagonal[0]) if steps > 0 else 0.0

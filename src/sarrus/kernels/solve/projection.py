@@ -23,7 +23,7 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats, laid
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import inlined, internal
+from sarrus.kernels.platform.pointers import inserted, internal
 from sarrus.kernels.solve.acceleration import CLEAR_ENOUGH, is_clear
 from sarrus.kernels.solve.checking import weakest
 from sarrus.kernels.solve.simplified_newton import close_nearby
@@ -46,7 +46,7 @@ def projection(table: Table, x: Floats, what: int) -> int:
     return project(table, x, what != la.VELOCITIES)
 
 
-@inlined
+@inserted
 def project(table, x, positions):
     """Do the work of `projection`."""
     work = la.workspace(table)
@@ -125,7 +125,7 @@ def is_factor(factor, n):
     return good
 
 
-@inlined
+@inserted
 def is_metric(table, factor):
     """Tell whether L measures motions: not where M is singular but for rounding, where that may happen."""
     n = table.nv
@@ -170,7 +170,7 @@ def load_all_rows(table, x, work):
     return work.metric
 
 
-@inlined
+@inserted
 def project_position(table, x, work):
     """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
 
@@ -203,7 +203,7 @@ def project_position(table, x, work):
     return far if residual <= settings.accepted_residual else -1.0
 
 
-@inlined
+@inserted
 def correct(table, m, limit, rows, metric, work):
     """Write to work.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
 
@@ -228,7 +228,7 @@ def correct(table, m, limit, rows, metric, work):
     return rank
 
 
-@inlined
+@inserted
 def project_velocity(table, x, work, fresh):
     """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 
