@@ -12,15 +12,22 @@ from setuptools.command.bdist_wheel import bdist_wheel
 from setuptools.command.build_py import build_py
 
 SOURCES = Path(__file__).resolve().parent / "src"
-COMPILE = "import sys; sys.path.insert(0, sys.argv[1]); from sarrus.kernels.platform.build_prebuilt import main; main()"
+COMPILE = (
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); "
+    "from sarrus.kernels.platform.build_prebuilt import main; main()"
+)
 
 
 class BuildWithKernels(build_py):
-    """Puts the compiled kernels among the sources, from where they go into a wheel as the package's data."""
+    """Puts the compiled kernels among the sources, from where they go into a wheel as the package's data.
+
+    An editable install gets those of a first simulation; the others are compiled when they are first called.
+    """
 
     def run(self):
         # Not by PYTHONPATH: pip takes the sources out of it where they are installed, editable, already.
-        done = subprocess.run([sys.executable, "-c", COMPILE, str(SOURCES)], check=False)
+        which = ["first"] if self.editable_mode else []
+        done = subprocess.run([sys.executable, "-c", COMPILE, str(SOURCES), *which], check=False)
         if done.returncode:  # no exception: setuptools ignores those of editable installs
             sys.exit("sarrus: the kernels could not be compiled, see above")
         super().run()

@@ -19,7 +19,7 @@ PLACE = ROOT / "build" / "compat"
 KERNELS = ROOT / "src" / "sarrus" / "kernels" / "prebuilt.bin"
 PYTHONS = ["python3.11", "python3.12", "python3.13"]
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
-SHOWN = ("numpy", "numba", "llvmlite", "casadi", "mujoco", "scipy")
+SHOWN = ("numpy", "llvmlite", "casadi", "mujoco", "scipy")
 SUITE = ["--quiet", "--numprocesses", "auto", "--dist", "loadfile", "-p", "no:cacheprovider"]
 VERSIONS = f"""
 from importlib.metadata import version
@@ -41,7 +41,7 @@ def make(python: str, resolution: str) -> Path:
     chosen = ["--resolution", RESOLUTIONS[resolution], "--only-binary", ":all:"]
     install = [*uv, "pip", "install", "--quiet", "--python", inside, *chosen, "--editable", f"{ROOT}[test]"]
     subprocess.run(install, check=True)
-    KERNELS.unlink(missing_ok=True)  # compiled by the newest Numba, or for an environment before
+    KERNELS.unlink(missing_ok=True)  # compiled by another llvmlite, for an environment before
     subprocess.run([inside, "-m", "sarrus.kernels.platform.build_prebuilt"], check=True)
     return inside
 

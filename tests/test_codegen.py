@@ -1,4 +1,4 @@
-"""Native code: every operation against CasADi, chunks, layout, disk cache, calls from Numba."""
+"""Native code: every operation against CasADi, chunks, layout, disk cache, calls from kernels."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import casadi as ca
-import numba
 import numpy as np
 import pytest
 from scipy.special import erfinv
 
 import sarrus.codegen
+from kernel_functions import compiled
 from sarrus.base.errors import ArgumentError, CacheWarning, SarrusError
 from sarrus.codegen import (
     CompilationError,
@@ -33,7 +33,8 @@ from sarrus.codegen.emit import assign_slots
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES
 from sarrus.codegen.operations import OPERATIONS as NATIVE
 from sarrus.codegen.program import read_program
-from sarrus.kernels.platform import numba_forms  # noqa: F401  tells Numba of the calls
+from sarrus.kernels.memory.record import Floats, Integers
+from sarrus.kernels.platform.build import function_text
 from sarrus.kernels.platform.native_call import call_native
 
 SPECIAL = np.array(
@@ -414,56 +415,34 @@ def test_code_lives_as_long_as_its_function():
     assert (kept([1.0])[0], again([1.0])[0]) == (2.0, 3.0)
 
 
-KERNEL = """
-import json, sys
-import casadi as ca, numba, numpy as np
-from sarrus.codegen import compile_function
-from sarrus.kernels import numba_forms
-from sarrus.kernels.platform.native_call import call_native
-
-@numba.njit(cache=True)
-def accumulate(address, x, out, n):
+@compiled
+def accumulate(address: int, x: Floats, out: Floats, n: int) -> float:
     total = 0.0
     for k in range(n):
         x[1] = k
-        call_native(address, x[1:], out[1:])
+        call_native(address, x + 1, out + 1)
         total += out[1] + out[2]
     return total
 
-q = ca.SX.sym("q", 2)
-factor = float(sys.stdin.readline())
-native = compile_function("f", [q], {"a": factor * q[0], "b": q[0] * q[1]})
-x, out = np.array([7.0, 0.0, 2.0]), np.full(4, -1.0)
-total = accumulate(native.address, x, out, 5)
-print(json.dumps([total, list(out), sum(accumulate.stats.cache_hits.values())]))
-"""
+
+def test_compiled_code_calls_by_address_for_any_model():
+    q = ca.SX.sym("q", 2)
+    code = accumulate.code
+    for factor in (3.0, 5.0):
+        native = compile_function("f", [q], {"a": factor * q[0], "b": q[0] * q[1]})
+        x, out = np.array([7.0, 0.0, 2.0]), np.full(4, -1.0)
+        assert accumulate(native.address, x, out, 5) == (factor + 2) * 10
+        assert list(out) == [-1.0, 4 * factor, 8.0, -1.0]
+        assert accumulate.code is code
 
 
-def test_numba_code_calls_by_address_and_is_cached_for_any_model(tmp_path):
-    script = tmp_path / "kernel.py"
-    script.write_text(KERNEL)
-    for factor, hits in ((3.0, 0), (5.0, 1)):
-        process = start(script, NUMBA_CACHE_DIR=str(tmp_path / "numba"))
-        process.stdin.write(f"{factor}\n")
-        process.stdin.flush()
-        total, out, cache_hits = result_of(process)
-        assert total == (factor + 2) * 10
-        assert out == [-1.0, 4 * factor, 8.0, -1.0]
-        assert cache_hits == hits
-
-
-def test_numba_call_refuses_other_arrays():
-    @numba.njit
-    def call(address, x, out):
+def test_calls_by_address_refuse_other_arguments():
+    def integers(address: int, x: Integers, out: Floats) -> None:
         call_native(address, x, out)
 
-    native = square()
-    address = native.address
-    good, frozen = np.zeros(4), np.zeros(4)
-    frozen.flags.writeable = False
-    call(address, frozen, good)
-    for x, out in ((good[::2], good), (good.astype(np.float32), good), (good, frozen)):
-        with pytest.raises(numba.core.errors.TypingError, match="call_native"):
-            call(address, x, out)
-    with pytest.raises(numba.core.errors.TypingError, match="address must be an integer"):
-        call(1.5, good, good)
+    def real(address: float, x: Floats, out: Floats) -> None:
+        call_native(address, x, out)
+
+    for function in (integers, real):
+        with pytest.raises(TypeError, match="call_native: needs an address and two pointers to real numbers"):
+            function_text(function)

@@ -4,61 +4,63 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numba import njit
 
+from kernel_functions import compiled
 from sarrus.base.arrays import Array
 from sarrus.kernels.algebra import factor as kernels
-from sarrus.kernels.platform import numba_forms  # noqa: F401  tells Numba of pointers
-from sarrus.kernels.platform.pointers import flat
+from sarrus.kernels.memory.record import Floats, Integers
+from sarrus.kernels.platform.pointers import internal
 
 CUT = 1e-9
 
 
-@njit(error_model="numpy")
+@internal
 def _matrix(room, perm, m, n, big):
     """A, at the start of the room, and the vectors behind it."""
-    s, end = flat(room), flat(room) + m * n
-    return kernels.Matrix(s, m, n, flat(perm), end, end + big, end + 2 * big, end + 3 * big)
+    end = room + m * n
+    return kernels.Matrix(room, m, n, perm, end, end + big, end + 2 * big, end + 3 * big)
 
 
-@njit(error_model="numpy")
-def factor(room, perm, m, n, big, limit, cut, scale):
+@compiled
+def factor(
+    room: Floats, perm: Integers, m: int, n: int, big: int, limit: int, cut: float, scale: float
+) -> int:
     A = _matrix(room, perm, m, n, big)
     rank = kernels.factor(A, limit, cut, scale)
     if 0 <= rank < m:
         kernels.reduce(A, rank)
-    return rank if room.size + perm.size > 0 else -2
+    return rank
 
 
-@njit(error_model="numpy")
-def least_squares(room, perm, m, n, big, rank, b, y, x):
-    left = kernels.least_squares(_matrix(room, perm, m, n, big), rank, flat(b), flat(y), flat(x))
-    return left if room.size + perm.size + b.size + y.size + x.size > 0 else -1.0
+@compiled
+def least_squares(
+    room: Floats, perm: Integers, m: int, n: int, big: int, rank: int, b: Floats, y: Floats, x: Floats
+) -> float:
+    return kernels.least_squares(_matrix(room, perm, m, n, big), rank, b, y, x)
 
 
-@njit(error_model="numpy")
-def transposed_solve(room, perm, m, n, big, rank, g, work, lam):
+@compiled
+def transposed_solve(
+    room: Floats, perm: Integers, m: int, n: int, big: int, rank: int, g: Floats, work: Floats, lam: Floats
+) -> None:
     A = _matrix(room, perm, m, n, big)
-    kernels.apply_q_transposed(A, rank, flat(g))
-    kernels.multipliers(A, rank, flat(g), flat(work), flat(lam))
-    return room.size + perm.size + g.size + work.size + lam.size
+    kernels.apply_q_transposed(A, rank, g)
+    kernels.multipliers(A, rank, g, work, lam)
 
 
-@njit(error_model="numpy")
-def cholesky_ltl(a, n):
-    return kernels.cholesky_ltl(flat(a), n) and a.size > 0
+@compiled
+def cholesky_ltl(a: Floats, n: int) -> bool:
+    return kernels.cholesky_ltl(a, n)
 
 
-@njit(error_model="numpy")
-def solve_l(a, n, x):
-    kernels.solve_l(flat(a), n, flat(x))
-    return a.size + x.size
+@compiled
+def solve_l(a: Floats, n: int, x: Floats) -> None:
+    kernels.solve_l(a, n, x)
 
 
-@njit(error_model="numpy")
-def solve_l_transposed(a, n, x):
-    kernels.solve_l_transposed(flat(a), n, flat(x))
-    return a.size + x.size
+@compiled
+def solve_l_transposed(a: Floats, n: int, x: Floats) -> None:
+    kernels.solve_l_transposed(a, n, x)
 
 
 SHAPES = [(1, 1), (1, 5), (5, 1), (4, 4), (3, 7), (7, 3), (12, 12), (20, 6), (6, 20)]

@@ -1,11 +1,10 @@
-"""The kernels that the package ships: in the wheel, used without Numba, and never where they do not belong."""
+"""The kernels that the package ships: in the wheel, and never used where they do not belong."""
 
 from __future__ import annotations
 
 import ast
 import errno
 import json
-import lzma
 import os
 import re
 import shutil
@@ -20,7 +19,7 @@ from types import SimpleNamespace
 import pytest
 import setuptools
 
-from sarrus.base.errors import CompilationError, WriteError
+from sarrus.base.errors import WriteError
 from sarrus.codegen import cache, machine
 from sarrus.codegen.machine import Host, baseline, host
 from sarrus.kernels.platform import build_prebuilt as ship
@@ -35,7 +34,7 @@ V3 = "+avx,+avx2,+bmi,+bmi2,+cmov,+cx16,+cx8,+f16c,+fma,+fxsr,+lzcnt,+mmx,+movbe
 V3 += "+sse4.1,+sse4.2,+ssse3,+xsave"
 USED = """
 import sys
-sys.modules["numba"] = None  # whoever imports it fails
+sys.modules["sarrus.kernels.platform.build"] = None  # what is shipped is used
 sys.argv = ["bits.py", "models/five_bar.xml", "stewart"]
 sys.path.insert(0, {tests!r})
 import bits
@@ -52,17 +51,8 @@ def shipped() -> prebuilt.Prebuilt:
     return found
 
 
-def test_the_text_has_no_words_that_only_new_versions_of_llvm_know(shipped):
-    """Those are in what it says of its own functions."""
-    for kernel in KERNELS:
-        text = shipped.text(kernel.name, sources(kernel.module))
-        assert not re.search(r"^declare .* #\d+$", text, re.MULTILINE)
-        groups = set(re.findall(r"^attributes #(\d+)", text, re.MULTILINE))
-        assert groups == set(re.findall(r" #(\d+)", re.sub(r"^attributes .*$", "", text, flags=re.MULTILINE)))
-
-
 def test_the_suite_runs_what_is_shipped(shipped):
-    assert {*shipped.places} == {kernel.name for kernel in KERNELS} | {"texts"}
+    assert {*shipped.places} == {kernel.name for kernel in KERNELS}
     assert len({kernel.name for kernel in KERNELS}) == len(KERNELS)
     assert prebuilt.shipped() is not None
     assert not ship.ship(prebuilt.FILE)  # it is there
@@ -100,7 +90,7 @@ def test_modules_reach_what_they_import():
     assert "raster" not in reached("integrate.run")
 
 
-@pytest.mark.parametrize("changed", ["raster", "algebra.factor", "platform.numba_forms"])
+@pytest.mark.parametrize("changed", ["raster", "algebra.factor", "platform.llvm_functions"])
 def test_kernels_made_from_other_sources_are_not_used(shipped, tmp_path, monkeypatch, changed):
     """Those whose module reaches the change are compiled anew, and the others taken over."""
     before = {kernel.name: sources(kernel.module) for kernel in KERNELS}
@@ -111,15 +101,12 @@ def test_kernels_made_from_other_sources_are_not_used(shipped, tmp_path, monkeyp
     origin._digest.cache_clear()
     try:
         new = {kernel.name for kernel in KERNELS if sources(kernel.module) != before[kernel.name]}
-        every = changed == "platform.numba_forms"
+        every = changed == "platform.llvm_functions"
         assert new == {kernel.name for kernel in KERNELS if every or changed in reached(kernel.module)}
         assert 0 < len(new) < len(KERNELS) or every
         for kernel in KERNELS:
-            found = (
-                shipped.code(kernel.name, sources(kernel.module)),
-                shipped.text(kernel.name, sources(kernel.module)),
-            )
-            assert (found == (None, None)) == (kernel.name in new)
+            found = shipped.code(kernel.name, sources(kernel.module))
+            assert (found is None) == (kernel.name in new)
         made = list[str]()
         pool = SimpleNamespace(submit=lambda function, module, name: made.append(name))
         monkeypatch.setattr(ship, "ProcessPoolExecutor", lambda **settings: nullcontext(pool))
@@ -131,6 +118,35 @@ def test_kernels_made_from_other_sources_are_not_used(shipped, tmp_path, monkeyp
         origin._digest.cache_clear()
 
 
+FIRST = """
+import sarrus as sr
+from sarrus.kernels.platform.c_function import KERNELS
+mechanism = sr.load("models/five_bar.xml")
+system = sr.System(mechanism)
+start = mechanism.keyframes["symmetric"].q
+sr.simulate(system, start, duration=1.0)
+system.forward_dynamics(start, [0.0] * system.nv)
+print(*[kernel.name for kernel in KERNELS if "_code" in kernel.__dict__])
+"""
+
+
+def test_a_first_simulation_loads_the_first_kernels_alone():
+    done = subprocess.run([sys.executable, "-c", FIRST], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert set(done.stdout.split()) == {kernel.name for kernel in c_function.FIRST_KERNELS}
+
+
+def test_the_first_kernels_are_shipped_alone_and_the_others_added(shipped, tmp_path, monkeypatch):
+    monkeypatch.setattr(
+        ship, "KERNELS", (Kernel("batch.batch", "prepare"), Kernel("platform.python_call", "BRIDGE"))
+    )
+    path = tmp_path / "prebuilt.bin"
+    assert ship.ship(path, ship.KERNELS[1:])
+    assert {*prebuilt.read(path).places} == {"BRIDGE"}
+    assert ship.ship(path)
+    assert {*prebuilt.read(path).places} == {"prepare", "BRIDGE"}
+    assert not ship.ship(path, ship.KERNELS[1:])
+
+
 def test_damaged_parts_are_not_used(shipped, tmp_path):
     data = bytearray(prebuilt.FILE.read_bytes())
     offset, size, _ = shipped.places["dense"]
@@ -140,30 +156,33 @@ def test_damaged_parts_are_not_used(shipped, tmp_path):
     found = prebuilt.read(damaged)
     assert found is not None
     assert found.code("dense", sources("algebra.dense")) is None
-    forward, dense = sources("solve.forward"), sources("algebra.dense")
+    forward = sources("solve.forward")
     assert found.code("forward", forward) == shipped.code("forward", forward) is not None
-    assert found.text("dense", dense) == shipped.text("dense", dense) is not None
     damaged.write_bytes(data[: shipped.start + offset])
     found = prebuilt.read(damaged)
     assert found.code("dense", sources("algebra.dense")) is None
-    assert found.text("dense", sources("algebra.dense")) is None
 
 
 @pytest.mark.parametrize("missing", ["avx2", "fma", "bmi2"])
-def test_a_processor_without_the_baseline_takes_the_text(shipped, tmp_path, monkeypatch, missing):
-    """Numba is not asked: what is compiled, from the text, is kept in the cache."""
+def test_a_processor_without_the_baseline_gets_code_of_its_own(
+    shipped, tmp_path, monkeypatch, capsys, missing
+):
+    """It is compiled when it is first needed, which the terminal is told, and kept in the cache."""
     made_for = Host(host().triple, "x86-64-v3", "")
     assert Host(host().triple, "znver9", V3 + ",+other").runs(made_for)
     poor = Host(host().triple, host().cpu, V3.replace(f"+{missing}", f"-{missing}"))
     assert not poor.runs(made_for)
     monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setattr(c_function, "_for_here", lambda: False)
-    monkeypatch.setitem(sys.modules, "sarrus.kernels.platform.build", None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
     kernel = Kernel("batch.batch", "prepare")
     assert kernel.address
     assert cache.has(kernel._key)
-    known = lzma.decompress(shipped._part("texts"))
-    assert json.loads(known)["prepare"] == shipped.text("prepare", sources("batch.batch"))
+    assert re.fullmatch(
+        r"sarrus: compiled the kernel prepare for this machine, \d+\.\d s\n", capsys.readouterr().err
+    )
+    assert Kernel("batch.batch", "prepare").address
+    assert capsys.readouterr().err == ""
 
 
 def test_a_processor_that_is_asked_for_gets_its_own_code(monkeypatch):
@@ -174,12 +193,13 @@ def test_a_processor_that_is_asked_for_gets_its_own_code(monkeypatch):
     assert machine.BASELINES["x86_64"] == "x86-64-v3"
 
 
-def test_without_numba_and_without_the_file_the_error_says_so(tmp_path, monkeypatch):
+def test_without_the_file_kernels_are_compiled_when_they_are_needed(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(c_function, "shipped", lambda: None)
-    monkeypatch.setitem(sys.modules, "sarrus.kernels.platform.build", None)
     monkeypatch.setenv("SARRUS_CACHE_DIR", str(tmp_path / "cache"))
-    with pytest.raises(CompilationError, match=r"kernel prepare .* Numba"):
-        Kernel("batch.batch", "prepare").address  # noqa: B018
+    kernel = Kernel("batch.batch", "prepare")
+    assert kernel.address
+    assert cache.has(kernel._key)
+    assert capsys.readouterr().err == ""  # no terminal
 
 
 def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
@@ -203,7 +223,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
     before = path.read_bytes()
     monkeypatch.setattr(prebuilt, "read", lambda path: None)
-    monkeypatch.setattr(prebuilt, "pieces", lambda objects, texts, sources: _until_full())
+    monkeypatch.setattr(prebuilt, "pieces", lambda objects, sources: _until_full())
     with pytest.raises(WriteError):
         ship.ship(path)
     assert path.read_bytes() == before
@@ -217,7 +237,7 @@ def _until_full() -> Iterator[bytes]:
 
 @pytest.mark.slow
 @pytest.mark.skipif(int(setuptools.__version__.split(".")[0]) < 77, reason="builds take setuptools 77")
-def test_a_run_from_the_wheel_needs_no_numba_and_has_the_same_bits(shipped, tmp_path):
+def test_a_run_from_the_wheel_compiles_no_kernel_and_has_the_same_bits(shipped, tmp_path):
     checkout = tmp_path / "checkout"
     ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
     shutil.copytree(ROOT / "src", checkout / "src", ignore=ignored)

@@ -13,14 +13,12 @@ import sarrus.kernels
 from sarrus.kernels.memory.record import Record
 
 MOST = 30  # fields that one class declares
-COMPILERS = ("build", "numba_forms", "prebuilt", "ship")  # modules that need Numba or compile
 
 
 def records() -> list[type[Record]]:
     """Return all records of the kernels."""
-    for module in pkgutil.iter_modules(sarrus.kernels.__path__):
-        if module.name not in COMPILERS:
-            importlib.import_module(f"sarrus.kernels.{module.name}")
+    for module in pkgutil.walk_packages(sarrus.kernels.__path__, "sarrus.kernels."):
+        importlib.import_module(module.name)
     found, left = [], [Record]
     while left:
         kinds = left.pop().__subclasses__()

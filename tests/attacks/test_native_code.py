@@ -119,7 +119,7 @@ import sys
 import numpy as np
 from sarrus.kernels.platform.c_function import forward
 
-print(forward(np.zeros(200, np.int64), np.zeros(1), 0), "numba" in sys.modules)
+print(forward(np.zeros(200, np.int64), np.zeros(1), 0), "sarrus.kernels.platform.build" in sys.modules)
 """
 
 
@@ -154,7 +154,7 @@ print(prepare._builder.wait(120))
 
 
 def test_modules_in_the_working_directory_are_not_imported(tmp_path):
-    (tmp_path / "numba.py").write_text("import os; os.mkdir('mark')")
+    (tmp_path / "llvmlite.py").write_text("import os; os.mkdir('mark')")
     script = tmp_path / "scripts" / "prefetch.py"
     script.parent.mkdir()
     script.write_text(PREFETCH)

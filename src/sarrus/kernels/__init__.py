@@ -1,7 +1,8 @@
 """Compiled code that knows no mechanism: factorisation, constrained solves, contacts, integrators, laws.
 
 Comes in: a table of numbers and addresses (``memory.layout``), filled by `sarrus.dynamics`. Goes out: functions of C's
-calling convention (``platform.c_function``), and the same source as C99 (`sarrus.export.c`).
+calling convention (``platform.c_function``), and the same source as C99 (`sarrus.export.c`). Kernels are plain Python
+over pointers (``platform.pointers``), compiled by LLVM when the package is built or when they are first called.
 
 Rooms, from the ground up: ``memory`` (records that Python and kernels share), ``platform`` (pointers, compilation,
 shipped code), ``algebra`` (vectors, factors), ``linalg`` (the same algebra for Python), ``solve`` (accelerations,

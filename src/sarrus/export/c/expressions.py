@@ -34,7 +34,7 @@ from sarrus.export.c.values import (
 )
 from sarrus.kernels.memory.record import laid, record_fields
 from sarrus.kernels.platform.native_call import call_kernel, call_native
-from sarrus.kernels.platform.pointers import POINTERS, exists, flat
+from sarrus.kernels.platform.pointers import POINTERS, exists
 
 OPERATORS: dict[type, tuple[str, Callable[[Any, Any], Any]]] = {
     ast.Add: ("+", operator.add),
@@ -86,7 +86,6 @@ class Expressions(ABC):
     def __init__(self, functions: Functions, names: dict[str, Any]) -> None:
         self.functions, self.globals = functions, names
         self.intrinsics: dict[int, Callable[[list[Value]], Value]] = {
-            id(flat): lambda a: a[0],
             id(exists): lambda a: Known(not isinstance(a[0], Known)),
             id(laid): self._laid,
             id(call_native): self._call_native,

@@ -1,12 +1,11 @@
 """Kernels that are C functions ``int64 f(int64 *table, double *x, int64 what)``, called through the table.
 
-Numba copies what a compiled function calls into it and optimises it again, at every level of the calls. So the large
-kernels are called by their addresses instead: each is compiled once, and not before it is needed. Functions of the same
+Kernels call each other by their addresses: each is compiled once, and not before it is needed. Functions of the same
 form from elsewhere, a Python callback say, can take their place.
 
-The package ships their object code, and their LLVM text for processors that this is not made for
-(`sarrus.kernels.platform.prebuilt`): what is compiled from that is kept in the cache of the models. Only where the
-sources of a kernel are not those that the shipped one was made from, Numba is imported.
+The package ships their object code (`sarrus.kernels.platform.prebuilt`). On processors that this is not made for, and
+where the sources of a kernel were changed, a kernel is compiled when it is first needed, and kept in the cache of the
+models.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ import threading
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -40,7 +40,7 @@ _LOADING = threading.RLock()
 class Kernel:
     """A kernel as a C function, loaded when its address is first asked for, and compiled where it has to be.
 
-    ``module`` of this package has the function ``name`` as Python source for Numba.
+    ``module`` of this package has the function ``name`` as Python source.
     """
 
     def __init__(self, module: str, name: str) -> None:
@@ -78,24 +78,15 @@ class Kernel:
 
     def store(self) -> bytes:
         """Compile the kernel for `host` and put it into the cache."""
-        code = build_object(self._text(), OPTIMIZATION, passes=True)
-        cache.store(self._key, cache.Entry(code, 0, 1))
-        return code
+        from sarrus.kernels.platform.build import kernel_text  # for start-up time
 
-    def _text(self) -> str:
-        known = shipped()
-        text = None if known is None else known.text(self.name, sources(self.module))
-        if text is not None:
-            return text
-        try:
-            from sarrus.kernels.platform.build import kernel_text
-        except ImportError as error:
-            raise CompilationError(
-                f"the kernel {self.name} is not in the file that belongs to these sources, and to compile it takes "
-                f"Numba ({error}): install sarrus anew, or with pip install numba",
-                element=self.name,
-            ) from error
-        return kernel_text(self.module, self.name)
+        begun = perf_counter()
+        code = build_object(kernel_text(self.module, self.name), OPTIMIZATION, passes=True)
+        cache.store(self._key, cache.Entry(code, 0, 1))
+        if sys.stderr.isatty():
+            took = perf_counter() - begun
+            print(f"sarrus: compiled the kernel {self.name} for this machine, {took:.1f} s", file=sys.stderr)
+        return code
 
     @cached_property
     def _key(self) -> str:
@@ -172,6 +163,8 @@ whole_models = Kernel("models.straight_line_models", "whole_models")
 general_models = Kernel("models.general_models", "general_models")
 fill_triangles = Kernel("raster", "fill_triangles")
 KERNELS = tuple(kernel for kernel in vars().copy().values() if isinstance(kernel, Kernel))
+# What a first simulation without contacts, and `System.forward_dynamics`, load.
+FIRST_KERNELS = (acceleration, projection, advance, dense, forward_of_arrays, bridge)
 
 
 def prefetch(*, implicit: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Calling native functions and kernels from kernels by their addresses; see `sarrus.kernels.platform.numba_forms`."""
+"""Calls of native functions and kernels by their addresses; see `sarrus.kernels.platform.llvm_expressions`."""
 
 from __future__ import annotations
 
@@ -6,21 +6,14 @@ from typing import Any
 
 
 def call_native(address: Any, inputs: Any, outputs: Any) -> Any:
-    """Call the function at ``address``.
+    """Call the function at ``address``, a `sarrus.codegen.NativeFunction` that is kept alive.
 
-    For use inside functions compiled by Numba. The address is a run-time value, so callers can be kept on disk and
-    serve any model. Neither sizes nor the address are checked: a wrong one corrupts memory or ends the process.
-
-    Parameters
-    ----------
-    address : int64
-        The ``address`` of a `sarrus.codegen.NativeFunction`; the owner of the function must be kept alive.
-    inputs, outputs : pointers, or arrays of float64, C-contiguous
-        They must not overlap.
+    The address is a run-time value, so compiled kernels serve any model. ``inputs`` and ``outputs`` are pointers to
+    float64 that do not overlap. Nothing is checked: a wrong address or length corrupts memory or ends the process.
 
     Raises
     ------
-    numba.core.errors.TypingError
+    TypeError
         An argument has another type; raised when the caller is compiled.
     """
     raise TypeError("call_native is for compiled functions only")

@@ -1,11 +1,10 @@
-"""What the kernels are written with beside plain Python: marked functions and bare pointers, without Numba.
+"""What the kernels are written with beside plain Python: marked functions and bare pointers.
 
-Numba's arrays test every index for being negative and count references at every slice. Measured on the
-12 × 18 factorisation that costs a third of the time, so the kernels index pointers instead: to numbers, as in C, and to
-records, whose numbers have names. ``x + n`` points n numbers further on.
+Pointers are to numbers, as in C, and to records, whose numbers have names; no index is checked. ``x + n`` points n
+numbers further on.
 
-Kernels are read as Python by the export to C, and compiled when the package is built: what Numba makes of the marks
-here is in `sarrus.kernels.platform.numba_forms`, which only a build imports.
+Kernels are read as Python by the export to C, and compiled when the package is built: what that makes of the marks here
+is in `sarrus.kernels.platform.llvm_expressions`.
 """
 
 from __future__ import annotations
@@ -31,11 +30,11 @@ from sarrus.kernels.memory.run_state import Run
 class Internal:
     """A function that only compiled ones call; its Python source is ``py_func``.
 
-    Numba asks both attributes of functions that are to be copied into their callers.
+    ``inserted`` tells whether its code is put into that of its callers, however large it is.
     """
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        self.py_func, self.targetoptions = function, options
+    def __init__(self, function: Callable[..., Any], inserted: bool) -> None:
+        self.py_func, self.inserted = function, inserted
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
     def __call__(self, *arguments: Any) -> Any:
@@ -43,34 +42,19 @@ class Internal:
         raise TypeError(f"{self.__name__} is called by kernels only")
 
 
-def internal(function: Callable[..., Any], **options: Any) -> Any:
+def internal(function: Callable[..., Any]) -> Any:
     """Compile a function that only compiled ones call: once per set of types, with no entry from Python."""
-    return Internal(function, options)
-
-
-def inlined(function: Callable[..., Any]) -> Any:
-    """Have a function copied into its callers before they are compiled, which saves compiling it on its own."""
-    return internal(function, inline="always")
+    return Internal(function, inserted=False)
 
 
 def inserted(function: Callable[..., Any]) -> Any:
-    """Have the code of a small function put into that of its callers, which saves typing it for each of them."""
-    return internal(function, forceinline=True)
+    """Have the code of a function put into that of its callers."""
+    return Internal(function, inserted=True)
 
 
 def exists(pointer: Any) -> Any:
     """Tell whether a pointer from a table points to anything."""
     raise TypeError("exists is for kernels only")
-
-
-def flat(array: Any) -> Any:
-    """Return a pointer to the first number of a C-contiguous array of float64 or int64. Nothing is checked.
-
-    For functions that Numba compiles to be called with arrays, as tests and benchmarks do; kernels have none.
-    It keeps nothing alive, and Numba frees an array after its last use by name: take pointers to arguments, or use a
-    local array once more after the last use of its pointer.
-    """
-    raise TypeError("flat is for compiled functions only")
 
 
 # What `placed` has made, and the record of each.

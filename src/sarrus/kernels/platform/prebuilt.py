@@ -1,31 +1,24 @@
 """The kernels as the package ships them: one file, written when it is built (`sarrus.kernels.platform.build_prebuilt`).
 
-It holds the object code of each kernel for the baseline of its kind of machine (`sarrus.codegen.machine.baseline`), and
-the LLVM text of all of them, from before it was optimised for a processor, compressed. It begins with a line of JSON:
-what it was made from and for, and where everything lies. A kernel that was made from other sources than those beside it
-counts as missing, and so does a file for another kind of machine.
+It holds the object code of each kernel for the baseline of its kind of machine (`sarrus.codegen.machine.baseline`). It
+begins with a line of JSON: what it was made from and for, and where everything lies. A kernel that was made from other
+sources than those beside it counts as missing, and so does a file for another kind of machine.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import lzma
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-import llvmlite
 
 from sarrus.codegen.machine import baseline
 
 FILE = Path(__file__).parents[1] / "prebuilt.bin"
-FORMAT = 2
-_TEXTS = "texts"
-# One window over all texts, 48 MB, which repeat each other: 2.3 MB in 3 s; the most that xz can, 1.4 MB, takes 22 s.
-_PACKING = [{"id": lzma.FILTER_LZMA2, "preset": 3, "dict_size": 1 << 26}]
+FORMAT = 3
 
 
 def facts() -> dict[str, Any]:
@@ -47,22 +40,11 @@ class Prebuilt:
     start: int
     places: dict[str, tuple[int, int, str]]
     sources: dict[str, str]
-    llvmlite: str
 
     def code(self, name: str, source: str) -> bytes | None:
         """Return the object code of a kernel; None where it is not there, damaged or made from another source."""
-        return self._part(name) if self.sources.get(name) == source else None
-
-    def text(self, name: str, source: str) -> str | None:
-        """Return the LLVM text of a kernel; None where it is not there, damaged or made from another source."""
-        return self._texts.get(name) if self.sources.get(name) == source else None
-
-    @cached_property
-    def _texts(self) -> dict[str, str]:
-        packed = self._part(_TEXTS)
-        return {} if packed is None else json.loads(lzma.decompress(packed))
-
-    def _part(self, name: str) -> bytes | None:
+        if self.sources.get(name) != source:
+            return None
         offset, size, digest = self.places.get(name, (0, 0, ""))
         try:
             with self.path.open("rb") as file:
@@ -91,19 +73,16 @@ def read(path: Path) -> Prebuilt | None:
         header = json.loads(line)
         if any(header[name] != fact for name, fact in facts().items()):
             return None
-        return Prebuilt(path, len(line), header["places"], header["sources"], header["llvmlite"])
+        return Prebuilt(path, len(line), header["places"], header["sources"])
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def pieces(
-    objects: Mapping[str, bytes], texts: Mapping[str, str], sources: Mapping[str, str]
-) -> Iterable[bytes]:
+def pieces(objects: Mapping[str, bytes], sources: Mapping[str, str]) -> Iterable[bytes]:
     """Return the content of a file of these kernels, in pieces; ``sources`` are the digests of their sources."""
-    packed = lzma.compress(json.dumps(dict(texts)).encode(), filters=_PACKING)
-    parts, places, end = {**objects, _TEXTS: packed}, {}, 0
-    for name, part in parts.items():
-        places[name] = end, len(part), _digest(part)
-        end += len(part)
-    header = facts() | {"llvmlite": llvmlite.__version__, "places": places, "sources": dict(sources)}
-    return [json.dumps(header).encode() + b"\n", *parts.values()]
+    places, end = {}, 0
+    for name, code in objects.items():
+        places[name] = end, len(code), _digest(code)
+        end += len(code)
+    header = facts() | {"places": places, "sources": dict(sources)}
+    return [json.dumps(header).encode() + b"\n", *objects.values()]

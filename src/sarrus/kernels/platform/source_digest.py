@@ -19,9 +19,9 @@ _TOOLS = (
     "memory.record",
     "platform.build",
     "platform.native_call",
-    "platform.numba_forms",
     "platform.pointers",
     "platform.source_digest",
+    *(f"platform.{path.stem}" for path in HERE.glob("platform/llvm_*.py")),
 )
 _IMPORT = re.compile(
     r"^[ \t]*from sarrus\.kernels(?:\.(?P<module>\w+(?:\.\w+)*))?[ \t]+import[ \t]+(?P<names>\([^)]*\)|.*)",

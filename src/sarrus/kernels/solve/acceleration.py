@@ -29,7 +29,7 @@ from sarrus.kernels.memory.tolerances import (
     SINGULAR_MASS,
 )
 from sarrus.kernels.platform.native_call import call_kernel, call_native
-from sarrus.kernels.platform.pointers import inlined, internal
+from sarrus.kernels.platform.pointers import inserted, internal
 from sarrus.kernels.solve import checking as ch
 from sarrus.kernels.solve.tolerances import (
     CLEARANCE_OF_ANSWER,
@@ -166,7 +166,7 @@ def are_regular(settings, least_pivot, largest_entry):
     return least_pivot > cut * cut * size
 
 
-@inlined
+@inserted
 def _is_met(table, gauge):
     """Tell whether an answer meets the constraints, dependent rows as far as the data allow."""
     tolerance = ROWS_MET if table.n_dependent == 0 else table.settings.inconsistent
@@ -189,14 +189,14 @@ def _note_checks(table, work):
     return table.generic_rank
 
 
-@inlined
+@inserted
 def load_dynamics(table, x, work):
     """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
     call_native(table.dynamics, x, work.native)
     complete_dynamics(table, x, work)
 
 
-@inlined
+@inserted
 def complete_dynamics(table, x, work):
     """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
     if table.baumgarte == 1:
@@ -204,7 +204,7 @@ def complete_dynamics(table, x, work):
     copy(work.velocity, work.rate, table.nq)
 
 
-@inlined
+@inserted
 def _project(table, x, want, work):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc, factors = table.nv, table.nc, la.factors_of(table)
@@ -258,7 +258,7 @@ def _project(table, x, want, work):
     return used
 
 
-@inlined
+@inserted
 def solve_rows(table, x, A, looks, reach, eliminated, work):
     """Factor the rows and write their minimum-norm solution for rhs to work.step, with the facts; return the rank.
 
@@ -282,7 +282,7 @@ def solve_rows(table, x, A, looks, reach, eliminated, work):
     return used
 
 
-@inlined
+@inserted
 def _note_pivots(work, steps, generic):
     """Note the largest pivot, the one at the generic rank and the first one beyond it."""
     work.facts.largest = abs(work.diagonal[0]) if steps > 0 else 0.0

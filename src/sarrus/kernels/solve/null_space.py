@@ -15,7 +15,7 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import inlined, internal
+from sarrus.kernels.platform.pointers import inserted, internal
 from sarrus.kernels.solve import checking as ch
 from sarrus.kernels.solve.acceleration import complete_dynamics, solve_rows
 from sarrus.kernels.solve.tolerances import LEAST_SQUARED_PIVOT
@@ -110,7 +110,7 @@ def _find_multipliers(table, x, A, used, want, reach, work):
         work.reaction[i] *= factors.velocities[i]
 
 
-@inlined
+@inserted
 def _load(table, x, work):
     """Evaluate M, f, A, γ and N v at x into the workspace."""
     if table.whole != 0:

@@ -24,7 +24,7 @@ from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats, laid
 from sarrus.kernels.memory.tolerances import NO_METRIC
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import inlined, internal
+from sarrus.kernels.platform.pointers import inserted, internal
 from sarrus.kernels.solve.acceleration import is_clear
 from sarrus.kernels.solve.checking import weakest
 from sarrus.kernels.solve.simplified_newton import close_nearby
@@ -49,7 +49,7 @@ def projection(table: Table, x: Floats, what: int) -> int:
     return project(table, x, what != la.VELOCITIES)
 
 
-@inlined
+@inserted
 def project(table, x, positions):
     """Do the work of `projection`."""
     work = la.workspace(table)
@@ -132,7 +132,7 @@ def is_factor(factor, n):
     return good
 
 
-@inlined
+@inserted
 def is_metric(table, factor):
     """Tell whether L measures motions: not where M is singular but for rounding, where that may happen."""
     n = table.nv
@@ -177,7 +177,7 @@ def load_all_rows(table, x, work):
     return work.metric
 
 
-@inlined
+@inserted
 def project_position(table, x, work):
     """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
 
@@ -210,7 +210,7 @@ def project_position(table, x, work):
     return far if residual <= settings.accepted_residual else -1.0
 
 
-@inlined
+@inserted
 def correct(table, m, limit, rows, metric, work):
     """Write to work.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
 
@@ -235,7 +235,7 @@ def correct(table, m, limit, rows, metric, work):
     return rank
 
 
-@inlined
+@inserted
 def project_velocity(table, x, work, fresh):
     """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 
