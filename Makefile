@@ -19,7 +19,7 @@ demo: $(VENV)/.base
 	$(BIN)/python examples/demo.py
 
 test: $(VENV)/.test
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m ''
 
 compat: $(VENV)/.compat
 	$(BIN)/python tests/compat.py $(if $(PYTHONS),--python $(PYTHONS))
