@@ -22,7 +22,7 @@ demo: $(VENV)/.base
 
 test: $(VENV)/.test
 	$(BIN)/python -m sarrus.kernels.platform.build_prebuilt
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m ''
 
 compat: $(VENV)/.compat
 	$(BIN)/python tests/compat.py $(if $(PYTHONS),--python $(PYTHONS))

@@ -20,7 +20,7 @@ KERNELS = ROOT / "src" / "sarrus" / "kernels" / "prebuilt.bin"
 PYTHONS = ["python3.11", "python3.12", "python3.13"]
 RESOLUTIONS = {"lowest": "lowest-direct", "newest": "highest"}
 SHOWN = ("numpy", "llvmlite", "casadi", "mujoco", "scipy")
-SUITE = ["--quiet", "--numprocesses", "auto", "--dist", "loadfile", "-p", "no:cacheprovider"]
+SUITE = ["--quiet", "-m", "", "-p", "no:cacheprovider"]
 VERSIONS = f"""
 from importlib.metadata import version
 from platform import python_version

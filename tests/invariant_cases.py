@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import casadi as ca
 import numpy as np
 
@@ -61,8 +63,16 @@ def sums(q: Array, v: Array, links: int = 5) -> Array:
     return found
 
 
-RING = sr.System(chain())
-HEAVY = sr.System(chain(gravity=(0, -9.81, 0)))
+@cache
+def ring() -> sr.System:
+    """Return the ring without gravity."""
+    return sr.System(chain())
+
+
+@cache
+def heavy_ring() -> sr.System:
+    """Return the ring with gravity along −y."""
+    return sr.System(chain(gravity=(0, -9.81, 0)))
 
 
 def momentum_of(q: ca.SX, v: ca.SX) -> ca.SX:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import casadi as ca
 import clarabel
@@ -14,6 +15,7 @@ from sarrus import control
 from sarrus.base.arrays import Array
 
 
+@cache
 def carts(count: int) -> sr.System:
     """Return carts of a kilogram side by side, each with a motor: accelerations are forces."""
     mechanism = sr.Mechanism("carts", gravity=(0, 0, 0))

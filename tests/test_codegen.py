@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import json
 import os
@@ -28,6 +29,7 @@ from sarrus.codegen import (
     clear_cache,
     compile_function,
     compiler,
+    generator,
 )
 from sarrus.codegen.emit import assign_slots
 from sarrus.codegen.operations import IDENTITIES, OPERATION_NAMES
@@ -36,6 +38,8 @@ from sarrus.codegen.program import read_program
 from sarrus.kernels.memory.record import Floats, Integers
 from sarrus.kernels.platform.build import function_text
 from sarrus.kernels.platform.native_call import call_native
+
+pytestmark = pytest.mark.usefixtures("usual_level")
 
 SPECIAL = np.array(
     [0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.7, 7.0, 1e5, 5e-324, 1e-300, -1e300, np.inf, -np.inf, np.nan]
@@ -68,6 +72,7 @@ def evaluated(request, tmp_path_factory):
     """Values of all operations at all points: native and CasADi's, one column per operation."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SARRUS_CACHE_DIR", str(tmp_path_factory.mktemp("operations")))
+        patch.delenv("SARRUS_OPTIMIZATION", raising=False)
         x, y, expressions = all_operations()
         native = compile_function("operations", [x, y], expressions, chunk=request.param)
     reference = ca.Function("reference", [x, y], [ca.vertcat(*expressions.values())])
@@ -259,11 +264,32 @@ def test_key_depends_on_content_options_and_machine(monkeypatch):
     assert not square(np.nextafter(2.0, 3.0)).from_cache
     assert not square(chunk=1).from_cache
     assert square().from_cache
+    for level in "0123":
+        monkeypatch.setenv("SARRUS_OPTIMIZATION", level)
+        assert square().from_cache == (level == str(compiler.OPTIMIZATION))
+        assert square()([3.0]) == 18.0
+    monkeypatch.setenv("SARRUS_OPTIMIZATION", "fast")
+    with pytest.raises(ArgumentError, match="SARRUS_OPTIMIZATION is 'fast', must be 0, 1, 2 or 3"):
+        square()
+    monkeypatch.delenv("SARRUS_OPTIMIZATION")
     machine = compiler.single_target()
     monkeypatch.setattr(
         compiler, "single_target", lambda: replace(machine, features=machine.features + ",+other")
     )
     assert not square().from_cache
+
+
+def test_key_depends_on_all_modules_that_make_the_code():
+    known = {module.__name__ for module in generator.MODULES}
+    for name in known:
+        tree = ast.parse(Path(sys.modules[name].__file__).read_text(encoding="utf-8"))
+        for node in (n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)):
+            used = {node.module, *(f"{node.module}.{part.name}" for part in node.names)} & set(sys.modules)
+            assert {m for m in used if m.startswith("sarrus.")} <= known | {
+                "sarrus.codegen",
+                "sarrus.base.errors",
+            }
+    assert {compiler.emit.__module__, compiler.build_object.__module__, read_program.__module__} <= known
 
 
 def test_entries_are_private_to_the_user(cache_directory):

@@ -9,6 +9,8 @@ from mpmath import mp, mpf
 
 from sarrus.codegen import compile_function
 
+pytestmark = pytest.mark.usefixtures("usual_level")
+
 WIDE = 8
 
 

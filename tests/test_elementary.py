@@ -14,6 +14,8 @@ from sarrus.codegen import compile_function
 from sarrus.codegen.exact.elementary import NAMES
 from sarrus.codegen.machine import _symbols
 
+pytestmark = pytest.mark.usefixtures("usual_level")
+
 LANES, COUNT = 8, 96
 X = ca.SX.sym("x", 2)
 # The double that is nearest to a multiple of π/2 (Muller, Elementary Functions, table 11.1), and others of that kind.

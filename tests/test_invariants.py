@@ -10,7 +10,7 @@ from scipy.integrate import quad
 from scipy.special import ellipj
 
 import sarrus as sr
-from invariant_cases import CASIMIR, CHAIN, HEAVY, INERTIA, RING, kept, momentum_of, state, sums, top
+from invariant_cases import CASIMIR, CHAIN, INERTIA, heavy_ring, kept, momentum_of, ring, state, sums, top
 
 Array = np.ndarray
 
@@ -85,23 +85,23 @@ def test_components_of_momentum_make_the_casimir_redundant() -> None:
     [{"dt": 0.02}, {"rtol": 1e-6, "method": "dopri5"}, {"rtol": 1e-8}, {"rtol": 1e-6, "method": "rodas5p"}],
 )
 def test_floating_ring_keeps_its_sums(options: dict[str, object]) -> None:
-    q, v = state(RING)
-    run = sr.simulate(RING, q, v, duration=5.0, stabilization=kept(*CHAIN), **options)  # type: ignore[arg-type]
+    q, v = state(ring())
+    run = sr.simulate(ring(), q, v, duration=5.0, stabilization=kept(*CHAIN), **options)  # type: ignore[arg-type]
     own = np.array([sums(*both) for both in zip(run.q, run.v)])
     assert_allclose(own, [own[0]] * len(own), atol=1e-11)
     assert_allclose(run.invariants[:, 1:], own, atol=1e-11)
     assert run.energy_drift < 1e-11
     assert run.residual.max() < 1e-13
-    exact = sr.simulate(RING, q, v, duration=5.0, rtol=1e-12)
+    exact = sr.simulate(ring(), q, v, duration=5.0, rtol=1e-12)
     assert np.abs(run.q[-1] - exact.q[-1]).max() < 3e-5
 
 
 def test_order_stays_four() -> None:
-    q, v = state(RING)
-    exact = sr.simulate(RING, q, v, duration=1.0, rtol=1e-13, atol=1e-13).q[-1]
+    q, v = state(ring())
+    exact = sr.simulate(ring(), q, v, duration=1.0, rtol=1e-13, atol=1e-13).q[-1]
     steps = np.array([0.04, 0.02, 0.01])
     errors = [
-        np.abs(sr.simulate(RING, q, v, duration=1.0, dt=h, stabilization=kept(*CHAIN)).q[-1] - exact).max()
+        np.abs(sr.simulate(ring(), q, v, duration=1.0, dt=h, stabilization=kept(*CHAIN)).q[-1] - exact).max()
         for h in steps
     ]
     assert 3.8 < np.polyfit(np.log(steps), np.log(errors), 1)[0] < 4.5
@@ -164,10 +164,12 @@ def test_kepler_ellipse_with_the_laplace_vector_and_a_parameter() -> None:
 
 def test_motion_of_the_centre_as_an_invariant_of_time() -> None:
     """Under gravity the momentum p + m g t is one: it depends on time."""
-    total = sum(body.mass for body in HEAVY.mechanism.bodies.values())
-    q, v = state(HEAVY)
+    total = sum(body.mass for body in heavy_ring().mechanism.bodies.values())
+    q, v = state(heavy_ring())
     rate = sr.Invariant("falls", lambda q, v, t: momentum_of(q, v)[1] + total * 9.81 * t)
-    run = sr.simulate(HEAVY, q, v, duration=2.0, dt=0.01, stabilization=kept("energy", "momentum.x", rate))
+    run = sr.simulate(
+        heavy_ring(), q, v, duration=2.0, dt=0.01, stabilization=kept("energy", "momentum.x", rate)
+    )
     own = np.array([sums(*both) for both in zip(run.q, run.v)])
     assert_allclose(own[:, 1] + total * 9.81 * run.t, own[0, 1], atol=1e-11)
     assert run.status is sr.Status.OK
@@ -177,18 +179,18 @@ def test_motion_of_the_centre_as_an_invariant_of_time() -> None:
 
 
 def test_gravity_changes_momentum_and_is_named() -> None:
-    q, v = state(HEAVY)
+    q, v = state(heavy_ring())
     with pytest.raises(sr.SimulationError, match=r"'momentum.y', which changes by -58.86 a second") as caught:
-        sr.simulate(HEAVY, q, v, duration=1.0, stabilization=kept(*CHAIN[:3]))
+        sr.simulate(heavy_ring(), q, v, duration=1.0, stabilization=kept(*CHAIN[:3]))
     run = caught.value.trajectory
     assert run.status is sr.Status.NOT_INVARIANT
     assert "momentum.x" not in run.message
     many = sr.rollout(
-        HEAVY, [q, q], [v, v], duration=1.0, dt=0.01, stabilization=kept("momentum.y"), threads=1
+        heavy_ring(), [q, q], [v, v], duration=1.0, dt=0.01, stabilization=kept("momentum.y"), threads=1
     )
     assert (many.status == sr.Status.NOT_INVARIANT).all()
     assert (many.reached == 0.0).all()
-    found = sr.check_invariants(HEAVY, q, v, invariants=CHAIN[:3])
+    found = sr.check_invariants(heavy_ring(), q, v, invariants=CHAIN[:3])
     assert found.changed == ("momentum.y",)
     assert found.rates[2] == pytest.approx(-9.81 * 6.0)
     assert found.status is sr.Status.NOT_INVARIANT
@@ -196,14 +198,14 @@ def test_gravity_changes_momentum_and_is_named() -> None:
 
 
 def test_what_begins_later_ends_the_run_then() -> None:
-    q, v = state(RING)
+    q, v = state(ring())
 
     def force(q: ca.SX, v: ca.SX, t: ca.SX) -> list[object]:
         return [0, 0, 0.1 * ca.if_else(t > 1.0, 1, 0), 0, 0, 0, 0]
 
     for options in ({"dt": 0.02}, {}):
         run = sr.simulate(
-            RING, q, v, duration=2.0, force=force, stabilization=kept(*CHAIN[1:]), throw=False, **options
+            ring(), q, v, duration=2.0, force=force, stabilization=kept(*CHAIN[1:]), throw=False, **options
         )
         assert run.status is sr.Status.NOT_INVARIANT
         assert "'angular_momentum.z', which changes by 0.1 a second" in run.message
@@ -212,9 +214,9 @@ def test_what_begins_later_ends_the_run_then() -> None:
 
 
 def test_forces_inside_are_no_matter() -> None:
-    q, v = state(RING)
+    q, v = state(ring())
     run = sr.simulate(
-        RING, q, v, duration=2.0, dt=5e-3, stabilization=kept(*CHAIN[1:]),
+        ring(), q, v, duration=2.0, dt=5e-3, stabilization=kept(*CHAIN[1:]),
         force=lambda q, v, t: [0, 0, 0, ca.sin(t) - 0.1 * v[3], 0, 0, 0],
     )  # fmt: skip
     own = np.array([sums(*both) for both in zip(run.q, run.v)])

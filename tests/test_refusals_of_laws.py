@@ -31,7 +31,7 @@ def picked(rows: optimize.ConeRows, kept: set[int]) -> optimize.ConeRows:
 @pytest.mark.parametrize("seed", range(30))
 def test_what_a_refusal_names_is_infeasible_and_every_part_of_it_is_not(seed: int) -> None:
     """Random half-lines and motors' limits, some of which contradict each other: laws with what is named alone."""
-    rng, system = np.random.default_rng(seed), CARTS
+    rng, system = np.random.default_rng(seed), carts(N)
     count = int(rng.integers(5, 12))
     rows = optimize.ConeRows(rng.normal(size=(count, N)), rng.normal(size=count) - 0.5, count)
     limit = rng.uniform(0.3, 2.0, N)
@@ -63,9 +63,6 @@ def test_what_a_refusal_names_is_infeasible_and_every_part_of_it_is_not(seed: in
         assert answer(lines, motors - {k})
 
 
-CARTS = carts(N)
-
-
 def test_enough_of_these_random_limits_contradict_each_other() -> None:
     refused = 0
     for seed in range(30):
@@ -73,7 +70,7 @@ def test_enough_of_these_random_limits_contradict_each_other() -> None:
         count = int(rng.integers(5, 12))
         rows = optimize.ConeRows(rng.normal(size=(count, N)), rng.normal(size=count) - 0.5, count)
         limit = rng.uniform(0.3, 2.0, N)
-        law = hierarchy(CARTS, rows, (-limit, limit))
+        law = hierarchy(carts(N), rows, (-limit, limit))
         refused += law.solve(np.zeros(N), np.zeros(N), throw=False).outcome == "infeasible"
     assert refused >= 8
 

@@ -19,6 +19,8 @@ import pytest
 
 from sarrus.codegen.machine import host
 
+pytestmark = pytest.mark.usefixtures("usual_level")
+
 HERE = Path(__file__).resolve().parent
 MODELS = (
     *("models/five_bar.xml", "bennett", "bricard", "five_bar", "four_bar_chain", "leg_four_bar"),
@@ -31,14 +33,15 @@ OTHER_LIBRARIES = {
 }
 # Each processor, BLAS kernel and library in one of them.
 TOGETHER = {
-    "Prescott, x86-64": {"OPENBLAS_CORETYPE": "Prescott", "SARRUS_CPU": "x86-64"},
     "SkylakeX, other libraries": {"OPENBLAS_CORETYPE": "SkylakeX", **OTHER_LIBRARIES},
+    "code as the tests compile it": {"SARRUS_OPTIMIZATION": "0"},
     "Haswell, x86-64-v3": {"OPENBLAS_CORETYPE": "Haswell", "SARRUS_CPU": "x86-64-v3"},
+    "Prescott, x86-64": {"OPENBLAS_CORETYPE": "Prescott", "SARRUS_CPU": "x86-64"},
     "Zen, this processor": {"OPENBLAS_CORETYPE": "Zen", "SARRUS_CPU": host().cpu},
     "skylake-avx512": {"SARRUS_CPU": "skylake-avx512"},
     "znver4": {"SARRUS_CPU": "znver4"},
 }
-QUICK = 2
+QUICK = 2  # that need no kernels for another processor, which take minutes to compile
 # One by one, to tell which of them it is.
 ALONE = {
     "skylake-avx512": {"SARRUS_CPU": "skylake-avx512"},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 from pathlib import Path
 
 import casadi as ca
@@ -59,11 +60,21 @@ def pendulum(way: str, held: bool = True) -> sr.System:
 
 
 START = [np.sin(1.0), -np.cos(1.0), 1.0]
-LINKAGE = sr.System(straight_line.build())
-TOP = straight_line.angles(LINKAGE, straight_line.SWING)
-LOOSE = straight_line.build(pinned=False)
-LOOSE.add_actuator("motor", "crank")
-LOOSE_SYSTEM = sr.System(LOOSE)
+
+
+@cache
+def linkage() -> tuple[sr.System, Array]:
+    """Return the straight-line linkage and a configuration of it."""
+    system = sr.System(straight_line.build())
+    return system, straight_line.angles(system, straight_line.SWING)
+
+
+@cache
+def loose_linkage() -> sr.System:
+    """Return the linkage without its pin, with a motor at the crank."""
+    mechanism = straight_line.build(pinned=False)
+    mechanism.add_actuator("motor", "crank")
+    return sr.System(mechanism)
 
 
 @pytest.mark.parametrize("way", ["lagrangian", "equations"])
@@ -115,13 +126,14 @@ def test_an_angle_that_nothing_holds_is_named(way: str) -> None:
 
 
 def test_linkage_of_massless_bars() -> None:
+    system, top = linkage()
     for options in (
         {"rtol": 1e-10},
         {"method": "rodas5p", "rtol": 1e-10},
         {"rtol": 1e-10, "coordinates": ["crank"]},
     ):
-        run = sr.simulate(LINKAGE, TOP, duration=5.0, **options)  # type: ignore[arg-type]
-        tips = np.array([straight_line.tip(LINKAGE, q) for q in run.q])
+        run = sr.simulate(system, top, duration=5.0, **options)  # type: ignore[arg-type]
+        tips = np.array([straight_line.tip(system, q) for q in run.q])
         assert_allclose(tips[:, 1], straight_line.exact(run.t), rtol=0, atol=1e-9)
         assert_allclose(tips[:, 0], straight_line.LINE, rtol=0, atol=1e-13)
         assert run.energy_drift < 1e-8
@@ -136,20 +148,22 @@ def test_formulations_side_by_side() -> None:
 
 @pytest.mark.parametrize("name", ["null-space", "udwadia-phohomsiri", "oblique-projection"])
 def test_formulations_in_runs(name: str) -> None:
-    run = sr.simulate(LINKAGE, TOP, duration=0.05, dt=1e-3, formulation=name)
-    tips = np.array([straight_line.tip(LINKAGE, q) for q in run.q])
+    system, top = linkage()
+    run = sr.simulate(system, top, duration=0.05, dt=1e-3, formulation=name)
+    tips = np.array([straight_line.tip(system, q) for q in run.q])
     assert_allclose(tips[:, 1], straight_line.exact(run.t), rtol=0, atol=1e-11)
 
 
 def test_a_bar_that_nothing_holds_is_named() -> None:
     named = "nothing resists a motion of 'far_lower'"
+    system, (_, top) = loose_linkage(), linkage()
     with pytest.raises(sr.SimulationError, match=named):
-        sr.simulate(LOOSE_SYSTEM, TOP, duration=0.1)
+        sr.simulate(system, top, duration=0.1)
     with pytest.raises(sr.SolveError, match=named):
-        sr.linearize_at(LOOSE_SYSTEM, TOP, np.zeros(7))
-    law = sr.control.ComputedTorque(LOOSE_SYSTEM, ["crank"], lambda t: float(TOP[0]))
+        sr.linearize_at(system, top, np.zeros(7))
+    law = sr.control.ComputedTorque(system, ["crank"], lambda t: float(top[0]))
     with pytest.raises(sr.SarrusError, match=named):
-        law(TOP, np.zeros(7), 0.0)
+        law(top, np.zeros(7), 0.0)
 
 
 def test_random_singular_masses() -> None:

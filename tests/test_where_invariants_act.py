@@ -11,24 +11,26 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
-from invariant_cases import CHAIN, HEAVY, RING, chain, kept, momentum_of, state, sums
+from invariant_cases import CHAIN, chain, heavy_ring, kept, momentum_of, ring, state, sums
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "families"))
 from kept_invariants import cases
 
 
 def test_formulations_events_and_many_runs() -> None:
-    q, v = state(RING)
+    q, v = state(ring())
     way = kept(*CHAIN)
-    plain = sr.simulate(RING, q, v, duration=1.0, dt=0.02, stabilization=way)
+    plain = sr.simulate(ring(), q, v, duration=1.0, dt=0.02, stabilization=way)
     short = {"duration": 0.2, "dt": 2e-3, "stabilization": way}
-    other = sr.simulate(RING, q, v, formulation="null-space", **short)  # type: ignore[arg-type]
-    assert_allclose(other.q, sr.simulate(RING, q, v, **short).q, atol=1e-11)  # type: ignore[arg-type]
+    other = sr.simulate(ring(), q, v, formulation="null-space", **short)  # type: ignore[arg-type]
+    assert_allclose(other.q, sr.simulate(ring(), q, v, **short).q, atol=1e-11)  # type: ignore[arg-type]
     assert max(other.invariant_drift.values()) < 1e-12
     event = sr.Event("flat", lambda q, v, t: q[3] - 1.0)
-    cut = sr.simulate(RING, q, v, duration=1.0, rtol=1e-8, stabilization=way, events=[event])
+    cut = sr.simulate(ring(), q, v, duration=1.0, rtol=1e-8, stabilization=way, events=[event])
     assert max(cut.invariant_drift.values()) < 1e-12
-    many = sr.rollout(RING, [q, q], [v, 2 * v], duration=1.0, dt=0.02, every=1, stabilization=way, threads=1)
+    many = sr.rollout(
+        ring(), [q, q], [v, 2 * v], duration=1.0, dt=0.02, every=1, stabilization=way, threads=1
+    )
     assert_allclose(many.final_q[0], plain.q[-1], atol=0)
     for run in range(2):
         own = np.array([sums(*both) for both in zip(many.samples.q[run], many.samples.v[run])])
@@ -36,9 +38,9 @@ def test_formulations_events_and_many_runs() -> None:
 
 
 def test_energy_is_one_of_them_to_the_bit() -> None:
-    q, v = state(HEAVY)
+    q, v = state(heavy_ring())
     runs = [
-        sr.simulate(HEAVY, q, v, duration=0.5, dt=0.01, stabilization=one, error_estimate=False)
+        sr.simulate(heavy_ring(), q, v, duration=0.5, dt=0.01, stabilization=one, error_estimate=False)
         for one in ("energy", kept("energy"), kept(sr.Invariant.energy()))
     ]
     for run in runs[1:]:
@@ -48,31 +50,31 @@ def test_energy_is_one_of_them_to_the_bit() -> None:
 
 
 def test_every_so_many_steps() -> None:
-    q, v = state(RING)
-    run = sr.simulate(RING, q, v, duration=1.0, dt=0.02, stabilization=kept(*CHAIN, every=5))
+    q, v = state(ring())
+    run = sr.simulate(ring(), q, v, duration=1.0, dt=0.02, stabilization=kept(*CHAIN, every=5))
     assert run.status is sr.Status.OK
     own = np.array([sums(*both) for both in zip(run.q, run.v)])
     assert_allclose(own[::5], [own[0]] * len(own[::5]), atol=1e-11)
 
 
 def test_quantities_of_laws() -> None:
-    q, v = state(RING)
+    q, v = state(ring())
     both = sr.Invariant("p", sr.control.momentum("xy", ""))
-    run = sr.simulate(RING, q, v, duration=0.5, dt=0.02, stabilization=kept(both))
+    run = sr.simulate(ring(), q, v, duration=0.5, dt=0.02, stabilization=kept(both))
     assert run.invariant_names == ("p[0]", "p[1]")
     assert_allclose(run.invariants[-1], sums(q, v)[:2], atol=1e-11)
 
 
 def test_files(tmp_path: Path) -> None:
-    q, v = state(RING)
-    run = sr.simulate(RING, q, v, duration=0.2, dt=0.02, stabilization=kept(*CHAIN))
+    q, v = state(ring())
+    run = sr.simulate(ring(), q, v, duration=0.2, dt=0.02, stabilization=kept(*CHAIN))
     again = sr.Trajectory.load(run.save(tmp_path / "ring.nc"))
     assert again.invariant_names == CHAIN
     assert (again.invariants == run.invariants).all()
     assert again.invariant_drift == run.invariant_drift
     header = run.to_csv(tmp_path / "ring.csv").read_text().splitlines()[0]
     assert "invariants momentum.x" in header
-    plain = sr.simulate(RING, q, v, duration=0.2, dt=0.02)
+    plain = sr.simulate(ring(), q, v, duration=0.2, dt=0.02)
     assert plain.invariants.shape == (11, 0)
     assert "invariants" not in plain.to_xarray()
 
@@ -107,7 +109,7 @@ def test_refusals_of_a_stabilization(text: str, arguments: dict[str, object]) ->
 
 
 def test_refusals_of_runs() -> None:
-    q, v = state(RING)
+    q, v = state(ring())
     refused = {
         "depends on neither q nor v": {"stabilization": kept(sr.Invariant("clock", lambda q, v, t: t))},
         "invariant 'odd': the function could not": {
@@ -130,7 +132,7 @@ def test_refusals_of_runs() -> None:
     }
     for text, options in refused.items():
         with pytest.raises(sr.ArgumentError, match=text):
-            sr.simulate(RING, q, v, duration=0.1, **options)  # type: ignore[arg-type]
+            sr.simulate(ring(), q, v, duration=0.1, **options)  # type: ignore[arg-type]
     plain = sr.System.from_lagrangian(nq=1, lagrangian=lambda q, v, t: v**2 / 2)
     with pytest.raises(sr.ArgumentError, match=r"'momentum.x': .* only a system made from a Mechanism"):
         sr.simulate(plain, [0.0], duration=0.1, stabilization=kept("momentum.x"))
@@ -149,18 +151,18 @@ def test_seeded_mechanisms() -> None:
 
 
 def test_studies_and_comparisons(tmp_path: Path) -> None:
-    q, v = state(RING)
+    q, v = state(ring())
     way = kept("energy", sr.Invariant("along", lambda q, v, t: momentum_of(q, v)[0]))
     settings = {"duration": 0.1, "dt": 0.01, "q": q, "store": tmp_path / "runs", "stabilization": way}
     grid = {"q.base.x": [0.0, 0.1]}
-    found = sr.study(RING, grid, **settings)  # type: ignore[arg-type]
+    found = sr.study(ring(), grid, **settings)  # type: ignore[arg-type]
     assert (found.status == "OK").all()
-    again = sr.study(RING, grid, **settings)  # type: ignore[arg-type]
+    again = sr.study(ring(), grid, **settings)  # type: ignore[arg-type]
     assert_allclose(again.q, found.q, atol=0)
     with pytest.raises(sr.ArgumentError, match="stabilization"):
-        sr.study(RING, grid, **(settings | {"stabilization": "energy"}))  # type: ignore[arg-type]
+        sr.study(ring(), grid, **(settings | {"stabilization": "energy"}))  # type: ignore[arg-type]
     compared = sr.compare(
-        RING,
+        ring(),
         q,
         v,
         duration=0.1,

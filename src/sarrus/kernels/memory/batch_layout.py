@@ -47,7 +47,7 @@ class BatchTable(Record, of=int):
     squares: Floats
     block: Floats  # room to record in
     room: int  # and its number of rows
-    # of runs that step side by side: straight-line functions (see `sarrus.dynamics.model.lane_functions`)
+    # of runs that step side by side: straight-line functions (see `sarrus.motion.loop.lane_functions`)
     slope: int
     closed: int
     control: int  # 0: none

@@ -1,1 +1,1 @@
-"""What kernels are written with and compiled by: pointers, calls by address, Numba, shipped object code."""
+"""What kernels are written with and compiled by: pointers, calls by address, the way to LLVM, shipped code."""

@@ -25,7 +25,6 @@ from sarrus.dynamics.contacts.contact_state import (
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
-from sarrus.dynamics.model.lane_functions import lane_slope, suits_lanes
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.contact.step_problem import ALONE
@@ -55,6 +54,7 @@ from sarrus.kernels.platform.c_function import (
     touched_acceleration,
 )
 from sarrus.motion.loop.geometry_run import Collisions
+from sarrus.motion.loop.lane_functions import lane_slope, suits_lanes
 from sarrus.motion.loop.tolerances import EVIDENT_SPEED, WHOLE_COMPLIANCE
 from sarrus.motion.records.geometry_log import NONE, Meetings, meetings_of
 from sarrus.symbolic.equations.sparse import rows_of

@@ -17,7 +17,6 @@ from sarrus.dynamics.closing.assembly import assemble
 from sarrus.dynamics.closing.closed_state import largest_opening, require_on_constraints
 from sarrus.dynamics.model.compiled import CompiledEquations
 from sarrus.dynamics.model.joint_limits import joint_limits
-from sarrus.dynamics.model.lane_functions import Lanes, lane_functions, suits_lanes
 from sarrus.dynamics.model.state_functions import StateFunction
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.ranks import generic_rank
@@ -27,6 +26,7 @@ from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory.layout import Table
 from sarrus.motion.inputs.run_options import Recording, RunOptions
 from sarrus.motion.loop.integration import Integration
+from sarrus.motion.loop.lane_functions import Lanes, lane_functions, suits_lanes
 from sarrus.motion.many.tolerances import GENERIC_PIVOT
 from sarrus.motion.many.workers import Batch, Worker, prepare_starts
 

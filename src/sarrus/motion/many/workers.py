@@ -13,12 +13,12 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.control.laws.law import Law
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
-from sarrus.dynamics.model.lane_functions import Lanes
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.lane_layout import lane_sizes
 from sarrus.kernels.platform.c_function import Kernel, advance, batch, lanes, prepare
 from sarrus.motion.loop.integration import Integration
+from sarrus.motion.loop.lane_functions import Lanes
 
 # Steps of all runs that take less than a tenth of a second, so that an interrupt can wait for their end.
 _SOON = 10_000

@@ -1,0 +1,235 @@
+"""Tests of the second stage, beside those marked ``slow`` where they stand.
+
+They run other processes, compilers and browsers, examples and whole pages, or take some two seconds each. A name
+without parameters stands for all of a function.
+"""
+
+from __future__ import annotations
+
+ALL = None  # tests of a file
+
+SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
+    "attacks/test_damage.py": ("test_damaged_stores", "test_forged_mechanisms"),
+    "attacks/test_disks.py": ALL,
+    "attacks/test_model_files.py": ("test_mutated_files_in_small_numbers",),
+    "attacks/test_native_code.py": ALL,
+    "attacks/test_races.py": ALL,
+    "attacks/test_viewer.py": ALL,
+    "test_absurd_arguments.py": (
+        "test_absurd_arguments_are_refused_by_name[assembly_modes]",
+        "test_absurd_arguments_are_refused_by_name[coupler_curve]",
+        "test_absurd_arguments_are_refused_by_name[singularity_locus]",
+    ),
+    "test_accuracy.py": ("test_generated_runs_say_when_they_are_wrong",),
+    "test_assembly_branches.py": ("test_offsets_of_driven_joints_lead_where_continuous_motion_leads",),
+    "test_benchmarks.py": (
+        "test_contact_problems_are_a_table_and_a_picture",
+        "test_peers_of_the_contact_solver_find_the_answer",
+    ),
+    "test_beyond_limits.py": ("test_a_unit_of_fmi_begins_beyond_a_limit",),
+    "test_bounds.py": (
+        "test_a_capture_point_above_the_soles_stands",
+        "test_along_the_row_a_bound_is_never_crossed",
+    ),
+    "test_cad_exports.py": (
+        "test_loops_close_and_stay_closed[onshape_stewart.xml]",
+        "test_marked_loops_are_those_of_the_builder",
+    ),
+    "test_capture_steps.py": (
+        "test_it_walks_alike_in_steps_and_between_events",
+        "test_the_biped_turns_and_stops",
+    ),
+    "test_cited_names.py": ("test_all_cited_names_exist[tests]",),
+    "test_cli_curves.py": ("test_a_coupler_curve_with_its_transmission_angle", "test_a_workspace"),
+    "test_cli_study.py": ("test_the_study_that_ships",),
+    "test_codegen.py": ("test_numba_code_calls_by_address_and_is_cached_for_any_model",),
+    "test_cone_program.py": ("test_against_clarabel[nearly infeasible]", "test_against_clarabel[plain]"),
+    "test_contributing.py": ("test_the_changes_apply_and_work",),
+    "test_crossing_derivatives.py": (
+        "test_a_plan_through_a_singular_configuration_is_that_of_the_robot_without_loops",
+        "test_a_slider_crank_is_the_pendulum_of_its_branch",
+        "test_derivatives_across_crossings_are_those_of_the_branch_at_every_record",
+        "test_free_bodies_with_redundant_rows_have_the_derivatives_of_joints",
+        "test_rows_that_vanish_together_do_not_count",
+        "test_what_parts_the_branches_is_refused_by_name",
+    ),
+    "test_declared_shapes.py": ("test_arrays[StepDerivatives]",),
+    "test_driven_closures.py": ("test_linear_models_know_how_rows_move",),
+    "test_examples.py": ALL,
+    "test_exciting_trajectory.py": (
+        "test_exciting_trajectory_keeps_limits_and_closes_loops",
+        "test_plans_know_the_covariance_of_a_log_of_them",
+        "test_plans_that_cannot_be_made_are_errors",
+        "test_the_default_criterion_tells_more_than_others",
+    ),
+    "test_export_c.py": (
+        "test_a_model_without_a_name_of_its_own",
+        "test_nothing_but_libm_is_called",
+        "test_redundant_and_inconsistent_rows",
+        "test_shipped_models_agree_with_python",
+        "test_steps_are_those_of_the_simulation[bricard, free bodies]",
+        "test_the_page_has_the_sizes_of_today",
+    ),
+    "test_export_c_contacts.py": ALL,
+    "test_export_c_laws.py": ALL,
+    "test_export_fmi.py": ALL,
+    "test_export_fmi_calls.py": ALL,
+    "test_export_fmi_parts.py": ALL,
+    "test_factor.py": ("test_full_rank_at_any_scale[1.0-shape0]",),
+    "test_forces_far_above.py": ("test_accelerations_are_those_of_80_digits",),
+    "test_formulations_checked.py": ("test_survey",),
+    "test_formulations_softened.py": ("test_what_softening_costs_where_the_spike_is_true",),
+    "test_friction_scenes.py": ("test_a_chain_over_a_post_holds_what_euler_and_eytelwein_say",),
+    "test_gallery.py": ALL,
+    "test_ground.py": ("test_the_biped_walks",),
+    "test_hand_over.py": ("test_exported_laws_hand_over",),
+    "test_identification.py": ("test_noisy_logs_give_the_true_base_parameters",),
+    "test_identification_consistency.py": (
+        "test_estimates_are_physical_where_least_squares_are_not",
+        "test_friction_that_is_not_there_stays_at_zero_or_above",
+    ),
+    "test_identification_logs.py": ("test_splines_and_filter_make_a_log_whole",),
+    "test_identification_noise.py": (
+        "test_covariance_is_that_of_many_logs",
+        "test_dry_friction_gain_and_armature",
+        "test_noise_in_the_regressor_does_not_bias",
+    ),
+    "test_identification_periods.py": ("test_the_mean_of_periods_tells_what_all_samples_tell",),
+    "test_identification_regressor.py": (
+        "test_base_parameters_are_all_that_the_equations_depend_on[0]",
+        "test_four_bar_has_eight_and_five_bar_eleven",
+    ),
+    "test_inputs_after_rests.py": ("test_too_many_breaks_for_many_runs_are_refused_and_single_runs_go_on",),
+    "test_law_limits.py": (
+        "test_a_law_with_contacts_keeps_them_in_any_state",
+        "test_c_has_the_limits_too",
+        "test_no_law_breaks_its_limits[five_bar]",
+        "test_no_law_breaks_its_limits[platform]",
+    ),
+    "test_legged_controller.py": (
+        "test_contacts_that_switch_at_once_make_the_controls_jump_unless_their_rate_is_limited",
+    ),
+    "test_levels_in_order.py": ("test_a_level_misses_no_more_than_it_must_where_limits_bind_lightly",),
+    "test_linear_precision.py": (
+        "test_models_have_ten_digits[bricard, free bodies]",
+        "test_models_have_ten_digits[quadruped]",
+    ),
+    "test_linearization.py": ("test_random_loops_against_differences[rolling-partition]",),
+    "test_linkages.py": (
+        "test_a_point_on_the_moving_centrode_has_a_cusp",
+        "test_an_arc_is_traced_to_and_fro",
+        "test_millimetres_and_metres_agree",
+    ),
+    "test_local_state_space.py": ("test_partition_survives_them_too[method1]",),
+    "test_lost_contacts.py": ("test_exported_c_senses_the_same", "test_without_senses_it_tumbles"),
+    "test_mechanism_document.py": ("test_any_names_and_numbers_come_back_bit_for_bit",),
+    "test_motor_loss.py": ("test_generated_motions",),
+    "test_multibody.py": ("test_tree_equals_all_loops",),
+    "test_pages.py": (
+        "test_commands_exist[docs/gallery/five_bar.md]",
+        "test_commands_exist[docs/linkages.md]",
+        "test_commands_exist[docs/tour.md]",
+        "test_python_blocks_run_and_print_what_is_shown[docs/gallery/index.md]",
+        "test_python_blocks_run_and_print_what_is_shown[docs/gallery/published_figures.md]",
+        "test_python_blocks_run_and_print_what_is_shown[docs/legged.md]",
+        "test_python_blocks_run_and_print_what_is_shown[docs/linkages.md]",
+        "test_python_blocks_run_and_print_what_is_shown[docs/theory/formulations.md]",
+        "test_python_blocks_run_and_print_what_is_shown[docs/tour.md]",
+        "test_python_blocks_run_and_print_what_is_shown[docs/tutorials/legged_robot.md]",
+        "test_python_blocks_run_and_print_what_is_shown[docs/viewer.md]",
+    ),
+    "test_parameters.py": ("test_inertia_of_a_system_with_new_values_is_that_of_one_built_with_them",),
+    "test_path_jumps.py": ("test_a_path_that_jumps_and_jumps_back_is_seen",),
+    "test_phases.py": ("test_a_biped_falls_on_its_feet_with_its_energy_accounted_for",),
+    "test_planned_identification.py": ("test_all_base_parameters_are_within_one_percent",),
+    "test_prebuilt.py": (
+        "test_a_file_appears_whole_or_not_at_all",
+        "test_kernels_made_from_other_sources_are_not_used[raster]",
+    ),
+    "test_random_mechanisms.py": ("test_equations_of_motion",),
+    "test_random_walkers.py": ("test_bipeds_walk", "test_quadrupeds_trot"),
+    "test_reductions.py": ("test_the_reduced_mechanism_moves_alike[Bricard, free bodies]",),
+    "test_references.py": ("test_four_bar_chain[40-2.0-0.0025]",),
+    "test_rigid.py": ("test_isolated_modes_that_differ_by_the_angles_of_legs",),
+    "test_rolling_on_surfaces.py": (
+        "test_exported_c_and_casadi",
+        "test_linear_models_against_many_digits",
+        "test_radii_as_parameters",
+    ),
+    "test_rolling_that_does_not_fit.py": ("test_a_valley_of_two_planes_ends_the_run",),
+    "test_rollout.py": ("test_random_mechanisms_side_by_side",),
+    "test_ropes_on_rims.py": ("test_lengths_and_lever_arms_are_those_of_closed_forms",),
+    "test_rotation_vectors.py": ("test_free_spin_of_many_turns",),
+    "test_runs_that_end.py": (
+        "test_an_interrupt_arrives_within_a_second_and_ends_the_loop_around_the_run",
+        "test_an_interrupt_stops_many_runs_within_a_second",
+    ),
+    "test_sensitivity.py": ("test_rest_and_eigenvalues_against_differences",),
+    "test_sensors.py": ("test_sensors_in_c_read_what_python_reads", "test_sensors_survive_json_and_mjcf"),
+    "test_singularity_bounds.py": ("test_exported_law_has_the_bound",),
+    "test_singularity_loci.py": (
+        "test_pictures_of_a_locus_and_of_the_clearance_of_a_run",
+        "test_where_a_five_bar_stretches_or_folds_a_leg",
+        "test_where_the_inputs_of_a_five_bar_let_go",
+    ),
+    "test_singularity_maps.py": (
+        "test_the_region_of_a_map_is_where_a_point_goes_whatever_the_size_of_bodies",
+    ),
+    "test_singularity_measure.py": ("test_random_loops[quaternions]",),
+    "test_size.py": ("test_too_large_is_refused_by_number_before_any_work",),
+    "test_sliding_crates.py": ("test_crates_slide_as_their_references_do[21]",),
+    "test_soft_levels.py": ("test_c_does_the_same", "test_random_robots_on_their_feet"),
+    "test_standing.py": (
+        "test_it_drops_and_stands_from_event_to_event[with_flat_feet]",
+        "test_it_drops_and_stands_from_event_to_event[with_springs]",
+        "test_it_drops_and_stands_in_steps_of_a_millisecond",
+        "test_the_pose_is_closed_and_rests",
+    ),
+    "test_state_relations.py": ("test_random_loops_in_random_coordinates",),
+    "test_step_derivatives.py": (
+        "test_against_differences_of_the_simulator[bricard free-0.001]",
+        "test_against_differences_of_the_simulator[quadruped-0.001]",
+        "test_against_differences_of_the_simulator[quaternions-0.001]",
+    ),
+    "test_study.py": (
+        "test_cluster_goes_on_with_a_store_and_compiles_once_per_worker",
+        "test_functions_are_told_apart_by_code_and_what_they_hold",
+        "test_killed_process_loses_nothing_that_was_finished",
+        "test_memory_of_a_hundred_thousand_runs_stays_below_a_gigabyte",
+        "test_shape_of_axes",
+        "test_worker_killed_in_the_middle_loses_and_repeats_nothing",
+    ),
+    "test_surface_contacts.py": (
+        "test_what_is_thrown_agrees_with_steps_in_time[5]",
+        "test_what_is_thrown_agrees_with_steps_in_time[7]",
+    ),
+    "test_switching.py": ("test_housners_block_rocks_on_and_stops",),
+    "test_synthesis_limits.py": ("test_a_clearance_keeps_away_from_what_does_not_close",),
+    "test_tasks.py": ("test_a_centre_of_pressure_as_a_task_and_within_bounds",),
+    "test_threads.py": ("test_runs_with_sampled_laws", "test_runs_with_schedules_of_their_own"),
+    "test_units.py": (
+        "test_every_shipped_model_is_the_same_in_other_units[bricard, free bodies-1000.0-1.0]",
+        "test_every_shipped_model_is_the_same_in_other_units[quadruped-1000.0-1.0]",
+    ),
+    "test_units_of_controls.py": (
+        "test_inverse_dynamics_in_c_is_that_of_python",
+        "test_least_controls_are_the_same_in_all_units",
+    ),
+    "test_viewer_browser.py": ALL,
+    "test_viewer_files.py": ("test_the_command_serves_a_page_until_it_is_interrupted",),
+    "test_viewer_loads.py": ("test_files_have_the_loads_that_the_command_names",),
+    "test_what_acts_where.py": ("test_headers_say_what_is_left_out",),
+    "test_where_invariants_act.py": ("test_seeded_mechanisms",),
+    "test_works_pages.py": ("test_every_place_is_there",),
+    "test_workspaces.py": (
+        "test_a_wheel_that_spins_freely_changes_no_unit",
+        "test_small_strokes",
+        "test_the_workspace_of_a_five_bar",
+    ),
+}
+
+
+def is_second(file: str, name: str) -> bool:
+    """Return whether a test of a file below tests/ belongs to the second stage by this list."""
+    names = SECOND_STAGE.get(file, ())
+    return names is ALL or name in names or name.split("[")[0] in names
