@@ -85,13 +85,14 @@ def problem_at(system: sr.System, q: Array, v: Array) -> Problem | None:
     """Return the problem of a step from a state, loops eliminated by their null space; None where nothing touches."""
     e = system.equations
     gaps = activity.gaps(system, q)
-    closed = [k for k, touch in enumerate(e.touches) if gaps[touch.name] < NEAR]
+    closed = [k for k, touch in enumerate(e.friction_contacts) if gaps[touch.name] < NEAR]
     if not closed:
         return None
     motion = system.compiled.named(
-        "rows of contacts", lambda: {"J": ca.jacobian(ca.vertcat(*(t.rates for t in e.touches)), e.v)}
+        "rows of contacts",
+        lambda: {"J": ca.jacobian(ca.vertcat(*(t.rates for t in e.friction_contacts)), e.v)},
     )
-    ends = np.cumsum([0, *(len(touch.row_names) for touch in e.touches)])
+    ends = np.cumsum([0, *(len(touch.row_names) for touch in e.friction_contacts)])
     J = motion(system.pack(q, v, None, 0.0)).reshape(ends[-1], system.nv)
     J = np.vstack([J[ends[k] : ends[k + 1]] for k in closed])
     root = np.linalg.cholesky(system.mass_matrix(q))
@@ -101,7 +102,13 @@ def problem_at(system: sr.System, q: Array, v: Array) -> Problem | None:
     H = np.linalg.solve(root, J.T).T @ free.T
     b = J @ (v + DT * system.forward_dynamics(q, v, contacts=False).a)
     return Problem(
-        H, b, [(len(e.touches[k].row_names), e.touches[k].friction_coefficient) for k in closed], []
+        H,
+        b,
+        [
+            (len(e.friction_contacts[k].row_names), e.friction_contacts[k].friction_coefficient)
+            for k in closed
+        ],
+        [],
     )
 
 

@@ -89,7 +89,7 @@ def stretch(number: int, name: str, system: sr.System, repeats: int) -> Row:
 
     def own() -> float:
         motion = sr.simulate(system, q, v, duration=STRETCHES[name], **options)
-        gaps = [meeting.gap for meeting in motion.meetings.at(len(motion.t) - 1)]
+        gaps = [meeting.gap for meeting in motion.contact_log.at(len(motion.t) - 1)]
         facts.update(residual=motion.contact_residual, contacts=len(gaps), deepest=-min(gaps, default=0.0))
         return motion.wall_seconds / steps
 

@@ -13,7 +13,7 @@ from proxsuite import proxqp
 from sarrus import control
 from sarrus.base.arrays import Array
 from sarrus.kernels.memory import law_layout as ll
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 
 BASE = 6  # velocities without a motor, which come first
 STEP, LIGHT = 1e2, 1e-4  # weight of a level over the next one, of torques and forces
@@ -42,7 +42,7 @@ class ProxQPPeer:
     def programme(self) -> tuple[Array, ...]:
         """Return H, g, A, b, C, l, u at the state at which the law was asked last."""
         law, nv, nf = self._law, self._nv, self._nf
-        terms = laid(law.arrays.work, ll.law_sizes(law.table))
+        terms = view_fields(law.arrays.work, ll.law_sizes(law.table))
         closed = terms.contacts[: self._contacts] != 0.0
         shares = terms.contacts[self._contacts :]
         M, f = terms.mass.reshape(nv, nv), terms.force

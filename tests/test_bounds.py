@@ -202,20 +202,22 @@ def test_a_bound_of_velocities() -> None:
 def test_limits_of_an_arm() -> None:
     system = arm(limits=(-1.0, 1.2))
     settings = Settings()
-    demand = control.JointLimits(rate=5.0, deceleration=3.0, margin=0.1).demand(system, settings, "limits")
+    demand = control.JointLimitBound(rate=5.0, deceleration=3.0, margin=0.1).demand(
+        system, settings, "limits"
+    )
     assert demand.rows == ("joint0 upper", "joint0 lower", "joint1 upper", "joint1 lower")
     assert settings.values["limits.upper[0]"] == pytest.approx(1.1)
     assert settings.values["limits.lower[1]"] == pytest.approx(-0.9)
     settings = Settings()
     free = arm()
-    only = control.JointLimits(coordinates=["joint1"], speed=2.0).demand(free, settings, "limits")
+    only = control.JointLimitBound(coordinates=["joint1"], speed=2.0).demand(free, settings, "limits")
     assert only.rows == ("joint1 speed upper", "joint1 speed lower")
     with pytest.raises(ArgumentError, match="no joint of arm has limits"):
-        control.JointLimits().demand(free, Settings(), "limits")
+        control.JointLimitBound().demand(free, Settings(), "limits")
     with pytest.raises(ArgumentError, match="lower must not be above upper"):
-        control.JointLimits(margin=2.0).demand(system, Settings(), "limits")
+        control.JointLimitBound(margin=2.0).demand(system, Settings(), "limits")
     with pytest.raises(ArgumentError, match="joint9"):
-        control.JointLimits(coordinates=["joint9"]).demand(system, Settings(), "limits")
+        control.JointLimitBound(coordinates=["joint9"]).demand(system, Settings(), "limits")
 
 
 @pytest.mark.parametrize(
@@ -265,7 +267,7 @@ def test_a_joint_brakes_before_its_limit(sample_time: float | None) -> None:
     """It is told to go beyond; it brakes with D and comes to rest on the limit, the other joint is not disturbed."""
     system = arm(limits=(-1.0, 1.2))
     go = control.Task(["joint0", "joint1"], [2.0, 0.5], 100.0, 20.0, name="go")
-    limits = control.JointLimits(rate=20.0, deceleration=3.0)
+    limits = control.JointLimitBound(rate=20.0, deceleration=3.0)
     law = control.TaskHierarchy(system, [limits, go])
     run = sr.simulate(
         system, np.zeros(2), duration=3.0, control=law, sample_time=sample_time, switching=False

@@ -21,8 +21,7 @@ from sarrus.export.c.functions import HELPERS, Kernels
 from sarrus.export.c.identifiers import comment, identifier, macros
 from sarrus.export.c.values import DOUBLE, INT, Term, View
 from sarrus.kernels.integrate import single_step
-from sarrus.kernels.laws import hierarchy as command
-from sarrus.kernels.laws import hierarchy_in_cones as distribution
+from sarrus.kernels.laws import hierarchy, hierarchy_in_cones
 from sarrus.kernels.solve import forward
 
 SPECIAL = np.array([0.0, -0.0, 0.5, -0.5, 1.0, -1.0, 2.0, -3.7, 1e5, 1e-300, -1e300, np.inf, -np.inf, np.nan])
@@ -178,8 +177,8 @@ def test_the_kernels_that_are_exported_are_those_that_run() -> None:
 
     assert entries.answer_at is forward.answer_at
     assert entries.one is single_step
-    assert law_entry.command is command.command
-    assert law_entry.distribution is distribution.distribution
+    assert law_entry.hierarchy is hierarchy.hierarchy
+    assert law_entry.hierarchy_in_cones is hierarchy_in_cones.hierarchy_in_cones
 
 
 # --- expressions ----------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from scipy.optimize import linprog
 from typer.testing import CliRunner
 
 import sarrus as sr
-from sarrus.dynamics.contacts.contact_state import touch_rows
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.runs.cli.main import app
 from test_rest_on_contacts import FOUR, at_height, table
 
@@ -32,8 +32,8 @@ def freedoms(system: sr.System, q: object = None) -> sr.ContactFreedoms:
     """Return what contacts leave, its proofs looked at."""
     q = system.neutral() if q is None else np.asarray(q)
     found = sr.mobility(system, q).contacts
-    rows = touch_rows(system, q, np.zeros(system.nv), 0.0).rows
-    heads = {touch.name: row for touch, row in zip(system.equations.touches, rows[_heads(system)])}
+    rows = contact_row_state(system, q, np.zeros(system.nv), 0.0).rows
+    heads = {touch.name: row for touch, row in zip(system.equations.friction_contacts, rows[_heads(system)])}
     speeds = {name: float(heads[name] @ found.opening) for name in found.closed}
     assert all(speed >= -1e-9 for speed in speeds.values())
     assert all(speeds[name] > 1e-6 for name in set(found.closed) - set(found.locked))
@@ -47,7 +47,7 @@ def freedoms(system: sr.System, q: object = None) -> sr.ContactFreedoms:
 
 
 def _heads(system: sr.System) -> list[int]:
-    sizes = [len(touch.row_names) for touch in system.equations.touches]
+    sizes = [len(touch.row_names) for touch in system.equations.friction_contacts]
     return np.cumsum([0, *sizes])[:-1].tolist()
 
 
@@ -123,7 +123,7 @@ def test_random_fingers_against_linear_programs(seed: int) -> None:
         fingers.append(fingers[0])
     system = disc(fingers)
     found = freedoms(system)
-    rows = touch_rows(system, system.neutral(), np.zeros(3), 0.0).rows[_heads(system)]
+    rows = contact_row_state(system, system.neutral(), np.zeros(3), 0.0).rows[_heads(system)]
     for name, row in zip(found.closed, rows):
         best = linprog(-row, A_ub=-rows, b_ub=np.zeros(len(rows)), bounds=[(-1, 1)] * 3, method="highs")
         assert (-best.fun > 1e-7) is (name not in found.locked)

@@ -332,7 +332,7 @@ def test_rows_of_the_user_hold() -> None:
     names, n = law.terms.names, law.unknowns
     at = dict(zip(names, (0.1, -0.1, -0.1, 0.1)))
 
-    def pressure(told: control.Distribution) -> float:
+    def pressure(told: control.ContactCommand) -> float:
         loads = {name: force[0] for name, force in told.contact_forces.items()}
         return sum(at[name] * loads[name] for name in names) / sum(loads.values())
 

@@ -100,7 +100,7 @@ def test_plans_know_the_covariance_of_a_log_of_them(name: str) -> None:
             jacobian = system.constraint_jacobian(x)
             drive = regressor.allowed(jacobian).T @ system.actuation_matrix(x)
             least.append(np.linalg.svd(drive, compute_uv=False))
-            others = system.model.characteristic.even(jacobian)[:, :6]
+            others = system.model.characteristic.scaled_rows(jacobian)[:, :6]
             assert np.linalg.svd(others, compute_uv=False)[-1] > 0.08
         assert min(values[-1] / values[0] for values in least) > 0.02
     if name == "four_bar":

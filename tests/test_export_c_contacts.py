@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from c_code import Compiled
-from sarrus.dynamics.contacts.contact_state import touch_names, touch_rows
+from sarrus.dynamics.contacts.contact_state import contact_names, contact_row_state
 from sarrus.export.c import CExport
 from test_rest_on_contacts import quadruped
 from test_time_stepping import moving, point
@@ -29,7 +29,7 @@ def test_gaps_and_rows(tmp_path) -> None:
     code = compiled(system, tmp_path, "contacts", q=q)
     q = system.move(q, 0.1 * np.random.default_rng(0).standard_normal(system.nv))
     v = np.random.default_rng(1).standard_normal(system.nv)
-    found = touch_rows(system, q, v, 0.0)
+    found = contact_row_state(system, q, v, 0.0)
     out = np.full(4 + 24 + 12 * system.nv + 1, 7.0)
     code.call("contacts", q, v, 0.0, out)
     parts = np.split(out, [4, 16, 28, 28 + 12 * system.nv])
@@ -49,7 +49,7 @@ def test_gaps_and_rows(tmp_path) -> None:
 def steps(code: Compiled, q: object, v: object, h: float, count: int) -> tuple[np.ndarray, ...]:
     """Return q, v and forces after each step in C."""
     state, speed, t = np.array(q), np.array(v), np.zeros(1)
-    forces = np.zeros(len(touch_names(code.system)))
+    forces = np.zeros(len(contact_names(code.system)))
     found = []
     for _ in range(count):
         assert code.call("contact_step", state, speed, None, t, None, h, forces) == 0

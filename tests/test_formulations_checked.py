@@ -14,7 +14,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SimulationError, SolveError
 from sarrus.base.status import Status
 from sarrus.formulations import METHODS, Formulation, null_space
-from sarrus.formulations.checked import _glance
+from sarrus.formulations.checked import _verify
 from sarrus.formulations.problem import Problem
 from sarrus.formulations.tolerances import RESIDUAL_MET
 from solve_survey import KINDS, draw, survey
@@ -80,7 +80,7 @@ def test_one_look_is_not_fooled(entry: float) -> None:
         for k in range(len(part)):
             wrong = [other.copy() for other in parts]
             wrong[place][k] += entry * np.abs(part).max() * 10.0
-            assert _glance(problem, solve, tuple(wrong), applied) is None, (place, k)
+            assert _verify(problem, solve, tuple(wrong), applied) is None, (place, k)
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind not in ("mixed units", "tiny")])

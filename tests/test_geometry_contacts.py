@@ -16,12 +16,12 @@ ALONG_X = np.sqrt(0.5) * np.array([1.0, 0.0, 1.0, 0.0])  # turns z to x
 
 def gaps(system, q):
     """Return the gaps of the contacts at q, by MuJoCo."""
-    from sarrus.motion.loop.contact_run import Touches
+    from sarrus.motion.loop.contact_run import ContactRun
 
     work = system.workspace().copy()
-    touches = Touches(work, q, 0.0)
-    assert touches.collisions is not None
-    return np.array([seen.gap for seen in touches.collisions.look(work.pack(q), 1e-3)])
+    touches = ContactRun(work, q, 0.0)
+    assert touches.geometry_run is not None
+    return np.array([seen.gap for seen in touches.geometry_run.look(work.pack(q), 1e-3)])
 
 
 def created(motion):
@@ -325,7 +325,7 @@ def test_a_heap_of_many_spheres_obeys_the_laws():
     motion = run(system, system.neutral(), duration=0.4, dt=1e-3)
     assert motion.status.ok, motion.message
     assert motion.contact_residual < 1e-8
-    assert len(motion.meetings.at(len(motion.t) - 1)) > 32
+    assert len(motion.contact_log.at(len(motion.t) - 1)) > 32
     assert created(motion) < 1e-5 * motion.contact_loss[-1]
 
 

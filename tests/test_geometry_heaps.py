@@ -45,7 +45,7 @@ def test_boxes_come_to_rest_in_a_heap(seed):
     assert np.abs(motion.v[-1]).max() < 1e-5
     weight = 9.81 * sum(body.mass for body in system.mechanism.bodies.values())
     carried = sum(
-        force for name, force in motion.meetings.forces(len(motion.t) - 1).items() if "floor" in name
+        force for name, force in motion.contact_log.forces(len(motion.t) - 1).items() if "floor" in name
     )
     assert carried[2] == pytest.approx(weight, rel=1e-5)
 

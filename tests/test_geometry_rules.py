@@ -121,11 +121,11 @@ def test_contacts_are_those_that_mujoco_finds(tmp_path):
     system = sr.System(mechanism)
     model = mujoco.MjModel.from_xml_path(str(path))
     model.opt.ccd_tolerance, model.opt.ccd_iterations = 1e-14, 500
-    from sarrus.motion.loop.contact_run import Touches
+    from sarrus.motion.loop.contact_run import ContactRun
 
     work = system.workspace().copy()
-    collisions = Touches(work, system.neutral(), 0.0).collisions
-    assert collisions is not None
+    geometry_run = ContactRun(work, system.neutral(), 0.0).geometry_run
+    assert geometry_run is not None
     data, rng, count = mujoco.MjData(model), np.random.default_rng(1), 0
     for _ in range(200):
         q = system.normalized(system.neutral() + 0.3 * rng.normal(size=system.nq))
@@ -135,7 +135,7 @@ def test_contacts_are_those_that_mujoco_finds(tmp_path):
         mujoco.mj_collision(model, data)
         names = [{model.geom(int(g)).name for g in pair} for pair in data.contact.geom]
         theirs = sorted((sorted(pair), gap) for pair, gap in zip(names, data.contact.dist))
-        seen = collisions.look(work.pack(q), 0.0)
+        seen = geometry_run.look(work.pack(q), 0.0)
         own = [(sorted((contacts[int(s.pair)].geom1, contacts[int(s.pair)].geom2)), s.gap) for s in seen]
         own.sort()
         assert [pair for pair, _ in own] == [pair for pair, _ in theirs]

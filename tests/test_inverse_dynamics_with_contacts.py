@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from mechanisms import random_tree
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_state import touch_rows
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.optimize import Mode, solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import friction_cone, stack
 from test_rest_on_contacts import quadruped
@@ -155,11 +155,11 @@ def test_inverse_of_a_sliding_motion_needs_no_actuators(seed: int) -> None:
     )
     system = sr.System(mechanism)
     v = rng.standard_normal(system.nv)
-    J = touch_rows(system, q, v, 0.0).rows[:3]
+    J = contact_row_state(system, q, v, 0.0).rows[:3]
     mass = system.mass_matrix(q)
     weighted = np.linalg.solve(mass, J.T)
     v -= weighted[:, 0] * (J[0] @ v) / (J[0] @ weighted[:, 0])
-    found = touch_rows(system, q, v, 0.0)
+    found = contact_row_state(system, q, v, 0.0)
     slip = found.rates[1:3] / np.linalg.norm(found.rates[1:3])
     along = weighted @ np.array([1.0, *(-mu * slip)])
     smooth = system.forward_dynamics(q, v, contacts=False).a
@@ -178,7 +178,7 @@ def test_a_quadruped_pushes_itself_along() -> None:
     """Least torques for an acceleration of the trunk on four sticking feet, against one cone program."""
     system, q = quadruped()
     rest = np.zeros(system.nv)
-    J = touch_rows(system, q, rest, 0.0).rows
+    J = contact_row_state(system, q, rest, 0.0).rows
     wanted = np.zeros(system.nv)
     wanted[:3] = 1.0, 0.5, 0.2
     a = wanted - np.linalg.lstsq(J[:, 6:], J @ wanted, rcond=None)[0] @ np.eye(12, 18, 6)

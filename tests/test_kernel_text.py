@@ -12,11 +12,11 @@ import pytest
 from kernel_functions import compiled
 from sarrus.codegen.machine import ENTRY
 from sarrus.kernels.memory import layout
-from sarrus.kernels.memory.record import Floats, Integers, laid
+from sarrus.kernels.memory.record import Floats, Integers, view_fields
 from sarrus.kernels.platform.build import function_text
 from sarrus.kernels.platform.llvm_functions import module_text
 from sarrus.kernels.platform.llvm_values import Pointer, kind_of_argument
-from sarrus.kernels.platform.pointers import exists, inserted, internal
+from sarrus.kernels.platform.pointers import exists, force_inline, internal
 
 RIDGES, EIGHTHS = (1e-6, 1e-8, 1e-10), np.array([1.0, 2.0, 3.0]) / 8.0
 SPECIAL = (0.0, -0.0, 1.0, -1.5, 3.0, 1e300, -1e-300, np.inf, -np.inf, np.nan)
@@ -109,14 +109,14 @@ def _pair(x, k, scale=2.0):
     return 0.5, x[0]
 
 
-@inserted
+@force_inline
 def _put(x, value):
     x[0] = value
     x[1] += value
 
 
 def tuples(x: Floats, places: Integers) -> float:
-    parts = laid(x, Parts(2, 3))
+    parts = view_fields(x, Parts(2, 3))
     first, second = parts.second, parts.first
     first, second = second, first
     a, b = _pair(first, places[0])

@@ -132,7 +132,7 @@ def _kept_arrays(system: sr.System):
 
 
 def _ready(system: sr.System):
-    known = system.model.lasting("known motions", dict)
+    known = system.model.cached("known motions", dict)
     for motion in known._motions.values():
         yield from (ready for ready in motion.ready._loops.values() if ready is not None)
 

@@ -256,7 +256,7 @@ def test_a_law_with_contacts_keeps_them_in_any_state():
         control.Task(control.orientation("trunk"), np.zeros(3), 200.0, 25.0, name="upright"),
         control.Task(control.centre_of_mass(), [3.0, 0.0, 1.0], 200.0, 25.0, name="out of reach"),
     ]
-    limits = control.JointLimits(coordinates=names, speed=10.0, acceleration=1000.0, rate=30.0)
+    limits = control.JointLimitBound(coordinates=names, speed=10.0, acceleration=1000.0, rate=30.0)
     law = control.LeggedController(system, tasks, limits=(-LIMIT, LIMIT), bounds=[limits], hold=True)
     rng, outcomes = np.random.default_rng(3), Counter()
     for k in range(1500):

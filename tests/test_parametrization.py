@@ -48,7 +48,7 @@ def acceleration(chart: Parametrization, q: Array, v: Array, **arguments: object
     """v̇ = K ÿ + K̇ ẏ by the reduced equations."""
     y, ydot = chart.to_independent(q, v)
     found = chart.reduced_dynamics(y, ydot, **arguments)  # type: ignore[arg-type]
-    return chart.basis(q, v) @ found + chart.basis_rate(q, v)
+    return chart.basis(q, v) @ found + chart.basis_bias(q, v)
 
 
 # --- identities ----------------------------------------------------------------------------------------
@@ -91,8 +91,8 @@ def test_basis_is_the_derivative_of_the_parametrization(kind: str, coordinates: 
         assert_allclose((after - before) / (2 * step), system.coordinate_rate(q, basis[:, k]), atol=1e-8)
     # v̇ at ÿ = 0: the velocity at y + s ẏ with the same ẏ.
     after, before = (chart.to_full(y + sign * step * ydot, ydot, guess=q)[1] for sign in (1, -1))
-    scale = 1.0 + np.abs(chart.basis_rate(q, v)).max()
-    assert_allclose(chart.basis_rate(q, v) / scale, (after - before) / (2 * step * scale), atol=1e-7)
+    scale = 1.0 + np.abs(chart.basis_bias(q, v)).max()
+    assert_allclose(chart.basis_bias(q, v) / scale, (after - before) / (2 * step * scale), atol=1e-7)
 
 
 @pytest.mark.parametrize("coordinates", AUTOMATIC)
@@ -118,7 +118,7 @@ def test_basis_by_complementary_coordinates() -> None:
     a = system.constraint_jacobian(q)
     assert_allclose(chart.basis(q), r - s @ np.linalg.lstsq(a @ s, a @ r, rcond=1e-10)[0], atol=1e-12)
     drift = -s @ np.linalg.lstsq(a @ s, system.constraint_bias(q, v), rcond=1e-10)[0]
-    assert_allclose(chart.basis_rate(q, v), drift, atol=1e-11)
+    assert_allclose(chart.basis_bias(q, v), drift, atol=1e-11)
 
 
 @pytest.mark.parametrize("coordinates", ["tangent-space", ["bucket", "lift"]])
@@ -152,7 +152,7 @@ def test_parallelogram(example) -> None:
     q, v = chart.to_full([0.9, 1.7], [0.3, -0.2])
     assert_allclose(v, [0.3, -0.2, 0.5, -0.5], atol=1e-14)
     assert_allclose(chart.basis(q), [[1, 0], [0, 1], [1, -1], [-1, 1]], atol=1e-13)
-    assert_allclose(chart.basis_rate(q, v), 0.0, atol=1e-13)
+    assert_allclose(chart.basis_bias(q, v), 0.0, atol=1e-13)
 
 
 def test_pendulum_by_its_abscissa() -> None:
@@ -161,7 +161,7 @@ def test_pendulum_by_its_abscissa() -> None:
     q, v = chart.to_full([x], [2.0])
     assert_allclose(q, [x, -np.sqrt(1 - x**2)], atol=1e-15)
     assert_allclose(v, [2.0, 2.0 * x / np.sqrt(1 - x**2)], atol=1e-14)
-    assert_allclose(chart.basis_rate(q, v), [0.0, 4.0 / (1 - x**2) ** 1.5], rtol=1e-13)
+    assert_allclose(chart.basis_bias(q, v), [0.0, 4.0 / (1 - x**2) ** 1.5], rtol=1e-13)
     # The branch stays that of the guess, close to the end of the chart too.
     assert chart.to_full([0.9999])[0][1] == pytest.approx(-np.sqrt(1 - 0.9999**2), rel=1e-10)
     upper = chart.to_full([-0.99], guess=[0.1, np.sqrt(0.99)])[0]
@@ -219,7 +219,7 @@ def test_no_freedom_at_all() -> None:
     assert (chart.names, chart.dof) == ((), 0)
     assert_allclose(chart.to_full([], [], t=0.5), [[np.sin(0.5)], [np.cos(0.5)]], atol=1e-15)
     assert chart.basis([0.0]).shape == (1, 0)
-    assert_allclose(chart.basis_rate([np.sin(0.5)], [np.cos(0.5)], t=0.5), [-np.sin(0.5)], atol=1e-15)
+    assert_allclose(chart.basis_bias([np.sin(0.5)], [np.cos(0.5)], t=0.5), [-np.sin(0.5)], atol=1e-15)
     assert chart.reduced_dynamics([], []).shape == (0,)
 
 

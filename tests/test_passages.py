@@ -124,7 +124,7 @@ def four_bar(crank, coupler, rocker, ground, name="four_bar"):
 
 
 def smallest(system, q):
-    even = system.characteristic.even(system.constraint_jacobian(q))
+    even = system.characteristic.scaled_rows(system.constraint_jacobian(q))
     return float(np.linalg.svd(even, compute_uv=False)[-1])
 
 

@@ -22,8 +22,7 @@ import setuptools
 from sarrus.base.errors import WriteError
 from sarrus.codegen import cache, machine
 from sarrus.codegen.machine import Host, baseline, host
-from sarrus.kernels.platform import build_prebuilt as ship
-from sarrus.kernels.platform import c_function, prebuilt
+from sarrus.kernels.platform import build_prebuilt, c_function, prebuilt
 from sarrus.kernels.platform import source_digest as origin
 from sarrus.kernels.platform.c_function import KERNELS, Kernel
 from sarrus.kernels.platform.source_digest import reached, sources
@@ -45,7 +44,7 @@ bits.main()
 @pytest.fixture(scope="module")
 def shipped() -> prebuilt.Prebuilt:
     """The file of this checkout; made where there is none."""
-    ship.ship(prebuilt.FILE)
+    build_prebuilt.build_prebuilt(prebuilt.FILE)
     found = prebuilt.read(prebuilt.FILE)
     assert found is not None
     return found
@@ -55,7 +54,7 @@ def test_the_suite_runs_what_is_shipped(shipped):
     assert {*shipped.places} == {kernel.name for kernel in KERNELS}
     assert len({kernel.name for kernel in KERNELS}) == len(KERNELS)
     assert prebuilt.shipped() is not None
-    assert not ship.ship(prebuilt.FILE)  # it is there
+    assert not build_prebuilt.build_prebuilt(prebuilt.FILE)  # it is there
 
 
 @pytest.mark.parametrize("fact", ["format", "platform", "cpu", "features"])
@@ -109,10 +108,10 @@ def test_kernels_made_from_other_sources_are_not_used(shipped, tmp_path, monkeyp
             assert (found is None) == (kernel.name in new)
         made = list[str]()
         pool = SimpleNamespace(submit=lambda function, module, name: made.append(name))
-        monkeypatch.setattr(ship, "ProcessPoolExecutor", lambda **settings: nullcontext(pool))
-        monkeypatch.setattr(ship, "as_completed", lambda tasks: ())
-        monkeypatch.setattr(ship, "write", lambda path, content, kept: None)
-        ship.ship(prebuilt.FILE)
+        monkeypatch.setattr(build_prebuilt, "ProcessPoolExecutor", lambda **settings: nullcontext(pool))
+        monkeypatch.setattr(build_prebuilt, "as_completed", lambda tasks: ())
+        monkeypatch.setattr(build_prebuilt, "write", lambda path, content, kept: None)
+        build_prebuilt.build_prebuilt(prebuilt.FILE)
         assert set(made) == new
     finally:
         origin._digest.cache_clear()
@@ -137,14 +136,16 @@ def test_a_first_simulation_loads_the_first_kernels_alone():
 
 def test_the_first_kernels_are_shipped_alone_and_the_others_added(shipped, tmp_path, monkeypatch):
     monkeypatch.setattr(
-        ship, "KERNELS", (Kernel("batch.batch", "prepare"), Kernel("platform.python_call", "BRIDGE"))
+        build_prebuilt,
+        "KERNELS",
+        (Kernel("batch.batch", "prepare"), Kernel("platform.python_call", "BRIDGE")),
     )
     path = tmp_path / "prebuilt.bin"
-    assert ship.ship(path, ship.KERNELS[1:])
+    assert build_prebuilt.build_prebuilt(path, build_prebuilt.KERNELS[1:])
     assert {*prebuilt.read(path).places} == {"BRIDGE"}
-    assert ship.ship(path)
+    assert build_prebuilt.build_prebuilt(path)
     assert {*prebuilt.read(path).places} == {"prepare", "BRIDGE"}
-    assert not ship.ship(path, ship.KERNELS[1:])
+    assert not build_prebuilt.build_prebuilt(path, build_prebuilt.KERNELS[1:])
 
 
 def test_damaged_parts_are_not_used(shipped, tmp_path):
@@ -205,14 +206,16 @@ def test_without_the_file_kernels_are_compiled_when_they_are_needed(tmp_path, mo
 def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     """Two builds at once leave the file of one of them; a failure leaves what was there."""
     monkeypatch.setattr(
-        ship, "KERNELS", (Kernel("batch.batch", "prepare"), Kernel("platform.python_call", "BRIDGE"))
+        build_prebuilt,
+        "KERNELS",
+        (Kernel("batch.batch", "prepare"), Kernel("platform.python_call", "BRIDGE")),
     )
     path = tmp_path / "prebuilt.bin"
     path.write_bytes(b"{}\n")
     command = (
-        "import sys; from pathlib import Path; from sarrus.kernels.platform import build_prebuilt as ship; "
+        "import sys; from pathlib import Path; from sarrus.kernels.platform import build_prebuilt; "
         "from sarrus.kernels.platform.c_function import Kernel; "
-        "ship.KERNELS = (Kernel('batch.batch', 'prepare'),); ship.ship(Path(sys.argv[1]))"
+        "build_prebuilt.KERNELS = (Kernel('batch.batch', 'prepare'),); build_prebuilt.build_prebuilt(Path(sys.argv[1]))"
     )
     environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
     both = [subprocess.Popen([sys.executable, "-c", command, str(path)], env=environment) for _ in range(2)]
@@ -225,7 +228,7 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path, monkeypatch):
     monkeypatch.setattr(prebuilt, "read", lambda path: None)
     monkeypatch.setattr(prebuilt, "pieces", lambda objects, sources: _until_full())
     with pytest.raises(WriteError):
-        ship.ship(path)
+        build_prebuilt.build_prebuilt(path)
     assert path.read_bytes() == before
     assert [entry.name for entry in tmp_path.iterdir()] == [path.name]
 

@@ -79,7 +79,7 @@ def test_polar_coordinates() -> None:
     assert_allclose(v, rate * out + r * spin * across, atol=1e-14)
     assert_allclose(np.concatenate(chart.to_independent(q, v)), [*y, *ydot], atol=1e-13)
     assert_allclose(chart.basis(q), np.stack([out, r * across], axis=1), atol=1e-13)
-    assert_allclose(chart.basis_rate(q, v), 2 * rate * spin * across - r * spin**2 * out, atol=1e-13)
+    assert_allclose(chart.basis_bias(q, v), 2 * rate * spin * across - r * spin**2 * out, atol=1e-13)
     push = np.array([0.3, 0.8])
     # r̈ = r ω² − k r / m + F_r / m and r ω̇ = F_φ / m − 2 ṙ ω.
     expected = [
@@ -108,7 +108,7 @@ def test_cylinder_lengths_of_the_loader() -> None:
     assert_allclose(found, expected, atol=1e-13)
     assert_allclose(found[0][at], y, atol=1e-14)
     assert_allclose(chart.basis(found[0]), named.basis(found[0]), atol=1e-12)
-    assert_allclose(chart.basis_rate(*found), named.basis_rate(*found), atol=1e-12)
+    assert_allclose(chart.basis_bias(*found), named.basis_bias(*found), atol=1e-12)
     u = [3e4, -2e4]
     assert_allclose(chart.reduced_dynamics(y, ydot, u), named.reduced_dynamics(y, ydot, u), rtol=1e-11)
 

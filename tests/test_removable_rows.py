@@ -29,7 +29,7 @@ def kept_rows(system: sr.System, removable: tuple[str, ...]) -> list[int]:
 
 
 def even_rank(system: sr.System, q: np.ndarray, rows: list[int]) -> int:
-    matrix = system.characteristic.even(system.constraint_jacobian(q))[rows]
+    matrix = system.characteristic.scaled_rows(system.constraint_jacobian(q))[rows]
     return int(np.linalg.matrix_rank(matrix, tol=1e-7)) if rows else 0
 
 

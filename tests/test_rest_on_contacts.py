@@ -25,7 +25,7 @@ def check(system: sr.System, found: sr.Equilibrium) -> None:
     force = force + system.constraint_jacobian(found.q).T @ found.multipliers + carried.force
     assert_allclose(force, 0.0, atol=1e-8 * max(1.0, np.abs(carried.forces).max(initial=0.0)))
     gaps = activity.gaps(system, found.q)
-    for touch in system.equations.touches:
+    for touch in system.equations.friction_contacts:
         normal, *tangents = carried[touch.name]
         assert normal >= -1e-10
         assert np.hypot(*tangents[:2]) <= touch.static_coefficient * normal + 1e-8

@@ -18,7 +18,7 @@ from rigid_configurations import (
     turned,
 )
 from sarrus.base.errors import SimulationError, SolveError
-from sarrus.dynamics.closing.assembly import survey
+from sarrus.dynamics.closing.assembly import rank_analysis
 from sarrus.dynamics.impacts.impacts import impact
 from sarrus.dynamics.solve.ranks import generic_rank
 from test_singular import CASES
@@ -228,7 +228,7 @@ def test_rods_that_grow_are_not_rigid():
 def test_singular_configurations_with_branches_are_singular(model):
     system = sr.System(model.build())
     q, v = model.state(0.0)
-    assert survey(system, q).motions is None
+    assert rank_analysis(system, q).motions is None
     assert sr.mobility(system, q).status is sr.Status.SINGULAR
     assert system.forward_dynamics(q, v).status is sr.Status.SINGULAR
     assert system.assemble(q).status is sr.Status.SINGULAR
@@ -241,7 +241,7 @@ def test_singular_configurations_with_branches_are_singular(model):
 def test_mechanisms_that_move_are_not_rigid(example, name):
     system = sr.System(example(name).build())
     closed = system.assemble(system.neutral(), throw=False)
-    near = survey(system, closed.q)
+    near = rank_analysis(system, closed.q)
     assert near.motions is None
     assert sr.Status.RIGID not in (
         closed.status,

@@ -21,7 +21,7 @@ from sarrus.model.mechanism.rolling import HEIGHTS, ROLLING_ROWS
 from sarrus.pictures.plots.contact_drawing import contact_marks
 from sarrus.pictures.scene.drawing import Drawing
 from sarrus.pictures.scene.loads import loads_of
-from sarrus.pictures.scene.parts import TouchRod
+from sarrus.pictures.scene.parts import ContactRod
 from test_multibody import along, derivative
 
 
@@ -381,7 +381,7 @@ def test_drawings_mark_where_it_touches(kind: str) -> None:
     plan, system, q = rolling_tree(kind)
     touch = system.rolling(q)["c0"]
     drawing = Drawing(system, q)
-    (rod,) = (rod for rod in drawing.parts.rods if isinstance(rod, TouchRod))
+    (rod,) = (rod for rod in drawing.parts.rods if isinstance(rod, ContactRod))
     poses = drawing.poses(q)
     assert_allclose(rod.ends(poses.positions, poses.rotations)[1], touch.point, atol=1e-12)
     marks = contact_marks(plan.mechanism, system, q[None], drawing.view)

@@ -21,7 +21,7 @@ from sarrus.base.arrays import Array
 from sarrus.model.builders.document import from_json, to_json
 from sarrus.pictures.plots.contact_drawing import contact_marks
 from sarrus.pictures.scene.drawing import Drawing
-from sarrus.pictures.scene.parts import TouchRod
+from sarrus.pictures.scene.parts import ContactRod
 from sarrus.pictures.symbols.surface_drawing import surface_lines
 from test_multibody import along, derivative
 
@@ -383,7 +383,7 @@ def test_drawings_mark_where_it_touches(ground: str) -> None:
     system, q = on_moving_ground("disc", ground)
     touch = system.rolling(q)["rolls"]
     drawing = Drawing(system, q)
-    (rod,) = (rod for rod in drawing.parts.rods if isinstance(rod, TouchRod))
+    (rod,) = (rod for rod in drawing.parts.rods if isinstance(rod, ContactRod))
     poses = drawing.poses(q)
     assert_allclose(rod.ends(poses.positions, poses.rotations)[1], touch.point, atol=1e-12)
     marks = contact_marks(system.mechanism, system, q[None], drawing.view)

@@ -84,13 +84,13 @@ def test_the_spike_is_the_acceleration_along_the_smallest_singular_vector(five_b
     sizes = system.characteristic
     for k in range(0, len(five_bar.t), 7):
         q, v = five_bar.q[k], five_bar.v[k]
-        even = sizes.even(system.constraint_jacobian(q))
+        even = sizes.scaled_rows(system.constraint_jacobian(q))
         values, right = np.linalg.svd(even)[1:]
         along = abs(float(right[1] @ (sizes.columns * five_bar.a[k])))
         assert five_bar.spike_acceleration[k] == pytest.approx(along, abs=1e-9 / values[1] * (1 + along))
         # The definition at one state, with the rate of A by central differences.
         h = 1e-5
-        ends = [sizes.even(system.constraint_jacobian(system.move(q, s * h * v))) for s in (1, -1)]
+        ends = [sizes.scaled_rows(system.constraint_jacobian(system.move(q, s * h * v))) for s in (1, -1)]
         found = spike_indicator(even, (ends[0] - ends[1]) / (2 * h), sizes.columns * v, rank=2)
         assert five_bar.spike_indicator[k] == pytest.approx(found.indicator, abs=1e-7)
         assert five_bar.smallest_singular_value[k] == pytest.approx(found.sigma, abs=1e-14)
@@ -178,7 +178,7 @@ def test_bricard_never_comes_near_a_singular_configuration(example, free):
     system = sr.System(example("bricard").build(free))
     motion = sr.simulate(system, system.neutral(), duration=0.3, dt=5e-3)
     rank = int(motion.rank[0])
-    even = [system.characteristic.even(system.constraint_jacobian(q)) for q in motion.q]
+    even = [system.characteristic.scaled_rows(system.constraint_jacobian(q)) for q in motion.q]
     expected = np.linalg.svd(even, compute_uv=False)
     assert np.abs(motion.smallest_singular_value - expected[:, rank - 1]).max() < 1e-12
     assert motion.smallest_singular_value.min() > 1e6 * expected[:, rank].max()

@@ -46,7 +46,7 @@ def of_values(values: Array, what: str) -> float:
 
 def on_motions(system: sr.System, q: Array, rows: Array) -> Array:
     """Return the singular values of rows (k × nv, characteristic units) on the null space of A, by numpy."""
-    _, values, right = np.linalg.svd(system.characteristic.even(system.constraint_jacobian(q)))
+    _, values, right = np.linalg.svd(system.characteristic.scaled_rows(system.constraint_jacobian(q)))
     rank = int((values > 1e-7 * values.max(initial=1.0)).sum())
     motions = right[rank:].T if system.nc else np.eye(system.nv)
     return np.linalg.svd(rows @ motions, compute_uv=False)[: min(len(rows), motions.shape[1])]

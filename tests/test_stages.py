@@ -59,7 +59,7 @@ def test_both_solve_the_saddle(seed: int, kinds: tuple[str, ...]) -> None:
         push = mass @ delta  # shortest in the metric M: normal to what the rows leave
         along = np.linalg.lstsq(a_rows.T, push, rcond=None)[0]
         np.testing.assert_allclose(a_rows.T @ along, push, atol=1e-8 * np.abs(push).max())
-        gauges.append(found["gauge"])
+        gauges.append(found["conditioning"])
     gram, saddle = gauges
     gram_matrix = a_rows @ np.linalg.solve(mass, a_rows.T)
     assert gram[2] == pytest.approx(
@@ -85,7 +85,7 @@ def test_a_stage_next_to_a_singular_configuration_is_refined(angle: float) -> No
     work.load_functions("dynamics", "position", "velocity", "direct", "rate")
     x = work.pack(q, v, None, 0.0).copy()
     assert work.acceleration_kernel(work.table, x, la.SLOPE) == 2
-    found = la.laid(work.work, la.workspace_sizes(work.table))
+    found = la.view_fields(work.work, la.workspace_sizes(work.table))
     assert found.factored[0] == 1.0  # by straight-line code
     # both rods hold the particle on their spheres: a·d = −v²
     square = v[2] ** 2

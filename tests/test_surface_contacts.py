@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 
 import sarrus as sr
 from geometry_scenes import G, add_free, scene
-from sarrus.dynamics.contacts.contact_state import touch_gaps, touch_rows
+from sarrus.dynamics.contacts.contact_state import contact_gaps, contact_row_state
 from sarrus.model.mechanism.pose import Pose, rotation_of_quaternion
 from sarrus.motion.loop.narrow_phase import geometry_model
 
@@ -60,11 +60,11 @@ def distance(mechanism, system, q):
 def test_gaps_are_those_of_the_narrow_phase(kind1, kind2, places):
     rng = np.random.default_rng(3)
     system, mechanism = two_bodies(kind1, kind2, rng)
-    assert len(system.equations.touches) == places
+    assert len(system.equations.friction_contacts) == places
     near = 1e-7 if kind1 == "mesh" else 1e-12  # MuJoCo has meshes in single precision
     for _ in range(40):
         q, v = random_state(system, rng, 0.4)
-        found = touch_gaps(system)(system.pack(q, v))
+        found = contact_gaps(system)(system.pack(q, v))
         truth = distance(mechanism, system, q)
         if (
             "plane" in (kind1, kind2) or truth > 1e-3
@@ -81,9 +81,11 @@ def test_rates_and_biases_are_derivatives(kind1, kind2, places):
         q, v = random_state(system, rng, 0.4)
         if "plane" not in (kind1, kind2) and distance(mechanism, system, q) < 1e-2:
             continue
-        here = touch_rows(system, q, v, 0.0)
+        here = contact_row_state(system, q, v, 0.0)
         assert here.rows @ v == pytest.approx(here.rates, abs=1e-12)
-        ahead, behind = (touch_rows(system, system.move(q, sign * step * v), v, 0.0) for sign in (1.0, -1.0))
+        ahead, behind = (
+            contact_row_state(system, system.move(q, sign * step * v), v, 0.0) for sign in (1.0, -1.0)
+        )
         normals = here.rates[:: len(here.rates) // places]
         assert (ahead.gaps - behind.gaps) / (2 * step) == pytest.approx(normals, abs=1e-6)
         scale = 1.0 + np.abs(here.bias).max()
@@ -117,7 +119,7 @@ def test_a_ball_on_a_ball_is_a_pendulum_on_its_head(friction, inertia):
     x, _, z = motion.q[-1, :3]
     assert np.arctan2(x, z) == pytest.approx(truth, abs=1e-10)
     assert np.hypot(x, z) == pytest.approx(reach, abs=1e-14)
-    (meeting,) = motion.meetings.at(len(motion.t) - 1)
+    (meeting,) = motion.contact_log.at(len(motion.t) - 1)
     assert meeting.normal == pytest.approx(motion.q[-1, :3] / reach, abs=1e-12)
     assert motion.geometry_forces(-1)["base-ball"] @ meeting.normal == pytest.approx(
         motion.contact_forces[-1, 0], rel=1e-12
@@ -147,7 +149,7 @@ def test_an_ellipsoid_that_rolls_keeps_its_energy():
     assert motion.status.ok, motion.message
     assert not [switch for switch in motion.switches if switch.slipping]
     assert np.ptp(motion.energy) < 1e-9 * motion.energy[0]
-    assert min(touch_gaps(system)(system.pack(q))[0] for q in motion.q) > -1e-13
+    assert min(contact_gaps(system)(system.pack(q))[0] for q in motion.q) > -1e-13
     assert np.ptp(motion.q[:, 3:], axis=0).max() > 0.25
 
 
@@ -188,7 +190,7 @@ def test_a_tilted_capsule_that_spins_fast_is_not_missed():
     assert len([switch for switch in motion.switches if switch.bounced]) > 10
     assert balance(motion) < 1e-8
     fine = np.linspace(0.0, 1.0, 20001)
-    gaps = np.array([touch_gaps(system)(system.pack(q)) for q in motion.at(fine)])
+    gaps = np.array([contact_gaps(system)(system.pack(q)) for q in motion.at(fine)])
     assert gaps.min() > -1e-5  # `at` interpolates
 
 
@@ -251,7 +253,7 @@ def test_pairs_without_closed_form_are_refused_by_name():
     with pytest.raises(sr.ModelError, match=r"'box0' \(box\) and 'box1' \(box\) have no gap in closed form"):
         mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=True)
     mechanism.add_geometry_contacts(friction_coefficient=0.5)  # all by the narrow phase
-    assert not sr.System(mechanism).equations.touches
+    assert not sr.System(mechanism).equations.friction_contacts
 
 
 @pytest.mark.parametrize("kind", ["sphere", "capsule", "box"])

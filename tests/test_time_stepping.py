@@ -408,7 +408,7 @@ def test_trajectories_keep_contact_forces(tmp_path) -> None:
         if hasattr(sr.Mechanism, "from_json")
         else None
     )
-    assert again is None or again.equations.touches[0].name == "c"
+    assert again is None or again.equations.friction_contacts[0].name == "c"
 
 
 def pulled_block() -> tuple[sr.System, float, float]:

@@ -107,9 +107,9 @@ from sarrus.analysis.loads.energy_balance import EnergyBalance as EnergyBalance
 from sarrus.analysis.loads.motor_loss import motor_loss as motor_loss
 from sarrus.analysis.loads.motor_loss import MotorLoss as MotorLoss
 from sarrus.analysis.loads.energy_per_metre import EnergyPerMetre as EnergyPerMetre
-from sarrus.dynamics.contacts.support_reactions import CarriedLoad as CarriedLoad
+from sarrus.dynamics.contacts.support_reactions import SupportReactions as SupportReactions
 from sarrus.dynamics.contacts.support_reactions import ContactForces as ContactForces
-from sarrus.dynamics.contacts.support_reactions import TouchForces as TouchForces
+from sarrus.dynamics.contacts.support_reactions import ContactReactions as ContactReactions
 
 # Linear models and derivatives
 from sarrus.analysis.linear.linearize import linearize as linearize

@@ -311,7 +311,7 @@ def of_robots(seed: int) -> Answers | None:
     return wrong
 
 
-def motions(system: sr.System, one: Case, told: control.contact_law.Distribution) -> Array:
+def motions(system: sr.System, one: Case, told: control.contact_law.ContactCommand) -> Array:
     """Return the accelerations that go with controls and contact forces."""
     with kept(system):
         activity.switch_off(system, contact_names(system))

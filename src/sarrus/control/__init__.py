@@ -5,8 +5,8 @@ Forces          `HybridMotionForce`
 Constraints     `ServoConstraint`
 Contacts        `LeggedController` with `ContactForce`, `CentreOfPressure`, `Gait`, `SwingFeet`, `Travel`,
                 `CaptureSteps`, `Balance`, `Height`; `ContactLaw`, `ContactOptions`, `ContactSense`,
-                `Distribution`
-Priorities      `TaskHierarchy` of `Task`s, `Bound`s and `JointLimits`
+                `ContactCommand`
+Priorities      `TaskHierarchy` of `Task`s, `Bound`s and `JointLimitBound`
 Quantities      `point`, `orientation`, `gaze`, `clearance` of `Sphere`, `Capsule`, `Plane`; `centre_of_mass`,
                 `momentum`, `capture_point`; `singularity_measure`; references that are `streamed`
 Simulation      ``sr.simulate(control=law, sample_time=Sampling(...))``: sample time, delay, noise
@@ -35,7 +35,7 @@ from sarrus.control.laws.reference import streamed
 from sarrus.control.legged.capture_steps import Balance, CaptureSteps
 from sarrus.control.legged.centre_of_pressure import CentreOfPressure
 from sarrus.control.legged.contact_force import ContactForce
-from sarrus.control.legged.contact_law import ContactLaw, Distribution
+from sarrus.control.legged.contact_law import ContactCommand, ContactLaw
 from sarrus.control.legged.contact_options import ContactOptions
 from sarrus.control.legged.contact_sense import ContactSense
 from sarrus.control.legged.gait import Gait, SwingFeet, Travel
@@ -44,7 +44,7 @@ from sarrus.control.legged.terrain import Height
 from sarrus.control.motion.bounds import Bound
 from sarrus.control.motion.computed_torque import ComputedTorque
 from sarrus.control.motion.hybrid_motion_force import HybridMotionForce
-from sarrus.control.motion.joint_bounds import JointLimits
+from sarrus.control.motion.joint_bounds import JointLimitBound
 from sarrus.control.motion.regulator import Regulation, Regulator
 from sarrus.control.motion.servo_constraint import ServoConstraint
 from sarrus.control.motion.task_hierarchy import TaskHierarchy
@@ -66,6 +66,7 @@ __all__ = [
     "CentreOfPressure",
     "Command",
     "ComputedTorque",
+    "ContactCommand",
     "ContactForce",
     "ContactLaw",
     "ContactOptions",
@@ -73,14 +74,13 @@ __all__ = [
     "Controllability",
     "ControllabilityAlong",
     "Demand",
-    "Distribution",
     "Explanation",
     "ForceDemand",
     "Gait",
     "HandOver",
     "Height",
     "HybridMotionForce",
-    "JointLimits",
+    "JointLimitBound",
     "Law",
     "LawOptions",
     "LeggedController",

@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.support_reactions import CarriedLoad, ContactForces
+from sarrus.dynamics.contacts.support_reactions import ContactForces, SupportReactions
 from sarrus.kernels.linalg.ranked import at_rank
 from sarrus.kernels.memory.layout import N_FACTS
 
@@ -131,7 +131,7 @@ class ForwardDynamics(Answer):
             return np.ones(system.nc, dtype=bool)
         q, v = np.split(self._out[2 * system.nv + system.nc + N_FACTS :], [system.nq])
         jacobian = system.constraint_jacobian(q, v, self._time)
-        return at_rank(system.characteristic.even(jacobian), self.rank).determined
+        return at_rank(system.characteristic.scaled_rows(jacobian), self.rank).determined
 
     @property
     def redundant(self) -> tuple[str, ...]:
@@ -179,7 +179,7 @@ class InverseDynamics(Answer):
     actuation_rank: int
     status: Status
     saturated: tuple[str, ...] = ()
-    contacts: CarriedLoad | None = None
+    contacts: SupportReactions | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,9 +190,9 @@ class Assembly(Answer):
     whose answer may be on another assembly branch than the guess (another elbow, the mirror image). ``limits``: if
     locked coordinates could not be moved to their values from the closed configuration of the guess, the values
     reached; no continuous motion leads to the answer then. ``outside``: coordinates beyond their joint limits by more
-    than rounding of a file, with their values. ``unmet``: with ``within_limits``, stops and contacts that stay
+    than rounding of a file, with their values. ``unsatisfied``: with ``within_limits``, stops and contacts that stay
     violated. ``unmoved`` names rows that stay open because no joint moves the bodies along them in any configuration,
-    such as along the normal of a planar linkage. ``status``: OK; NOT_ACHIEVABLE (``unmet`` is not empty);
+    such as along the normal of a planar linkage. ``status``: OK; NOT_ACHIEVABLE (``unsatisfied`` is not empty);
     SINGULAR (closed, and the rank drops here); RIGID (closed in an isolated configuration without finite motion,
     although A allows velocities); INCONSISTENT (redundant rows contradict each other by more than the digits of the
     model explain (`sarrus.dynamics.model.model_precision`), and by less than 1e-6); NOT_CLOSED (at a local minimum, or
@@ -209,7 +209,7 @@ class Assembly(Answer):
     left_branch: tuple[str, ...] = ()
     limits: dict[str, float] = field(default_factory=dict)
     outside: dict[str, float] = field(default_factory=dict)
-    unmet: tuple[str, ...] = ()
+    unsatisfied: tuple[str, ...] = ()
     unmoved: tuple[str, ...] = ()
 
     @property
@@ -222,8 +222,8 @@ class Assembly(Answer):
         if self.left_branch:
             names = ", ".join(map(repr, self.left_branch))
             text += f"; perhaps on another branch than the guess, by closure {names}"
-        if self.unmet:
-            text += f"; not brought inside: {', '.join(self.unmet)}"
+        if self.unsatisfied:
+            text += f"; not brought inside: {', '.join(self.unsatisfied)}"
         elif self.outside:
             names = ", ".join(f"{name!r} at {value:.6g}" for name, value in self.outside.items())
             text += f"; beyond limits: {names}; within_limits=True moves them inside"

@@ -156,7 +156,7 @@ def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) 
             name, nothing, sigma, rate, sigma, nothing, nothing, read_only(where), closures, reason
         )
 
-    if work.touching_geometries or (
+    if work.contact_geometries or (
         takes_part(work, True) and not (all_between(work, q) or all_open(work, q, t))
     ):
         return outcome("undecided", "contacts, stops or dry friction act, which the quadric does not contain")
@@ -232,7 +232,7 @@ class Rows:
     def __init__(self, work: Workspace, q: Array, t: float, rank: int) -> None:
         self.work, self.rank = work, rank
         sizes = work.characteristic
-        left, values, right = dense.svd(sizes.even(work.constraint_jacobian(q, None, t)), rank)
+        left, values, right = dense.svd(sizes.scaled_rows(work.constraint_jacobian(q, None, t)), rank)
         self.sigma, self.largest = float(values[rank - 1]), float(values[0])
         self.right = right[rank - 1]
         self.combination = sizes.rows[:, None] * left[:, :rank]  # of rows in their own units

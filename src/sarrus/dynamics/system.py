@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import check_is
 from sarrus.base.lazy_import import lazy_import
 from sarrus.dynamics.closing.assembly import assemble
-from sarrus.dynamics.contacts.contact_state import touching_of
+from sarrus.dynamics.contacts.contact_state import contact_elements
 from sarrus.dynamics.model.body_motion import centroidal, jacobian
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.model import Model
@@ -230,7 +230,7 @@ class System(Evaluations):
     @cached_property
     def _is_untouched(self) -> bool:
         """Whether the system has nothing that `sarrus.dynamics.contacts.contact_state.takes_part` looks for."""
-        return not (self.touching_geometries or touching_of(self))
+        return not (self.contact_geometries or contact_elements(self))
 
     inverse_dynamics = _of_workspace(inverse_dynamics)
     sensors = _of_workspace(sensors)

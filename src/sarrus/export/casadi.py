@@ -14,7 +14,7 @@ from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
 from sarrus.control.quantities.quantities import quantity as traced_quantity
-from sarrus.dynamics.closing.assembly import survey
+from sarrus.dynamics.closing.assembly import rank_analysis
 from sarrus.dynamics.closing.manifold import closed_start
 from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates, choose
 from sarrus.dynamics.solve.workspace import Workspace
@@ -175,7 +175,7 @@ class _Place:
                 raise _refused(system, "q", reason)
             self.q = np.array(closed.q)
         self.jacobian = system.constraint_jacobian(self.q, t=t)
-        self.rank = survey(system, self.q, t).rank
+        self.rank = rank_analysis(system, self.q, t).rank
         self.switches = switches_of(system, system.equations.shaping_parameters)
 
     def rows(self, wanted: Sequence[str] | str | None) -> list[int]:
@@ -217,7 +217,7 @@ class _Place:
             return kept, ca.SX.ones(len(kept)), self.as_now
 
         def look(work: Workspace, q: Array) -> tuple[float, ...]:
-            jacobian, rank = work.constraint_jacobian(q, t=self.t), survey(work, q, self.t).rank
+            jacobian, rank = work.constraint_jacobian(q, t=self.t), rank_analysis(work, q, self.t).rank
             holds = [j for j in (live if wanted == INDEPENDENT else kept) if jacobian[j].any()]
             if wanted == INDEPENDENT and rank_of(jacobian[holds]) == rank:
                 holds = [holds[k] for k in independent_rows(jacobian[holds], rank)]

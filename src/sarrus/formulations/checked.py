@@ -23,7 +23,7 @@ from sarrus.formulations.problem import Problem
 from sarrus.formulations.residuals import Residuals
 from sarrus.kernels.memory.tolerances import CERTAIN_ACCELERATION
 from sarrus.kernels.memory.verification_layout import MET, N_RESULTS, UNMET
-from sarrus.kernels.platform.c_function import glance
+from sarrus.kernels.platform.c_function import verify_solution
 
 # Most corrections; they end earlier where the residual no longer halves.
 CORRECTIONS = 8
@@ -36,7 +36,7 @@ def refine(problem: Problem, solve: Solve, applied: Array) -> tuple[tuple[Array,
     Corrections stop when they no longer lower the residuals; the best answer is returned.
     """
     current = solve(applied, problem.gamma)
-    at_once = _glance(problem, solve, current, applied)
+    at_once = _verify(problem, solve, current, applied)
     if at_once is not None:
         return current, at_once
     balance = problem.balance
@@ -53,7 +53,7 @@ def refine(problem: Problem, solve: Solve, applied: Array) -> tuple[tuple[Array,
     return current, balance.verdict(current[0], current[1], found, applied)
 
 
-def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: Array) -> Residuals | None:
+def _verify(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: Array) -> Residuals | None:
     """Return the residuals of an answer that is plainly good, None if it may not be (`kernels.solve.verification`).
 
     Plainly good: every row at rounding, and one solve with residuals of that size, of alternating signs, moves no
@@ -63,7 +63,7 @@ def _glance(problem: Problem, solve: Solve, answer: tuple[Array, ...], applied: 
     n, m = problem.n, len(problem.gamma)
     room = np.empty(N_RESULTS + 2 * n + (3 + m) * m)
     x = np.concatenate((room, problem.M.ravel(), problem.A.ravel("F"), applied, problem.gamma, *answer))
-    found = glance.entry(_Sizes(n, m, problem.rank), beginning(x), 0)
+    found = verify_solution.entry(_Sizes(n, m, problem.rank), beginning(x), 0)
     if found == UNMET:
         return None
     force, multipliers, rows, error = x[:N_RESULTS].tolist()

@@ -24,7 +24,7 @@ class RasterTable(Record, of=int):
     depth: Singles  # (height, width)
 
 
-def fill_triangles(table: RasterTable, x: Floats, what: int) -> int:
+def fill_triangles(table: RasterTable, x: Floats, level: int) -> int:
     """Draw triangles of the colour x[:3] where they are nearer than the depths and farther than x[3]."""
     h, w, placed, lights = table.height, table.width, table.placed, table.lights
     picture, depth, near = table.picture, table.depth, x[3]

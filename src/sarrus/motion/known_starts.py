@@ -31,20 +31,20 @@ _MOTIONS, _LOOPS, _LARGEST = 8, 6, 200_000
 _OF_LOOP = ("x", "state", "settings", "values", "log", "stage_answer", "storage", "kept")
 _OF_WORKSPACE = ("tolerances", "x", "work", "no_force", "stage_answer")
 # What a loop that is arrays alone does not have.
-_PYTHON = ("chart", "solver", "law", "control", "course", "jumps", "touches", "model")
+_PYTHON = ("chart", "solver", "law", "control", "course", "jumps", "contact_run", "model")
 _KINDS = (float, int, str, bool, type(None))
 
-Kept = TypeVar("Kept")
+StoredContact = TypeVar("StoredContact")
 
 
-class KnownMotions(Generic[Kept]):
+class KnownMotions(Generic[StoredContact]):
     """Cache of the latest motions of one model that follow from numbers, shared by all threads."""
 
     def __init__(self) -> None:
-        self._motions: OrderedDict[Hashable, Kept] = OrderedDict()
+        self._motions: OrderedDict[Hashable, StoredContact] = OrderedDict()
         self._lock = Lock()
 
-    def get(self, key: Hashable) -> Kept | None:
+    def get(self, key: Hashable) -> StoredContact | None:
         """Return the motion with this key; None if it is not cached."""
         with self._lock:
             motion = self._motions.get(key)
@@ -52,7 +52,7 @@ class KnownMotions(Generic[Kept]):
                 self._motions.move_to_end(key)
         return motion
 
-    def keep(self, key: Hashable, motion: Kept) -> None:
+    def keep(self, key: Hashable, motion: StoredContact) -> None:
         """Cache a motion, whose workspace must not be changed from now on."""
         with self._lock:
             self._motions[key] = motion

@@ -27,7 +27,7 @@ from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.motion.inputs.inputs import Event
 from sarrus.motion.inputs.run_options import Recording, RunOptions, Scheme
 from sarrus.motion.known_starts import ReadyLoops
-from sarrus.motion.loop.contact_run import margin_count
+from sarrus.motion.loop.contact_run import event_function_count
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.loop.invariant_check import redundancy_at
 from sarrus.motion.loop.singularity_watch import SingularityWatch, Watcher
@@ -87,10 +87,10 @@ class Motion:
         }
 
     @property
-    def has_phases(self) -> bool:
+    def is_event_driven(self) -> bool:
         """Return whether contacts with friction, stops or dry friction act in smooth phases between events."""
         own = self.coordinates is None and self.formulation is None and self.switching is not False
-        return own and self.options.scheme.method != TIME_STEPPING and margin_count(self.system) > 0
+        return own and self.options.scheme.method != TIME_STEPPING and event_function_count(self.system) > 0
 
     @property
     def follows_from_numbers(self) -> bool:
@@ -98,7 +98,7 @@ class Motion:
         functions = (self.control, self.force, self.sampling, self.coordinates, self.formulation)
         acts = any(function is not None for function in functions) or len(self.events) > 0
         return not (
-            acts or self.has_phases or (self.switching is not False and self.system.equations.contacts)
+            acts or self.is_event_driven or (self.switching is not False and self.system.equations.contacts)
         )
 
     def run(self, progress: bool | None, *, again: bool) -> tuple[Trajectory, float, Exception | None, Array]:
@@ -112,7 +112,7 @@ class Motion:
             self.system.learn(loop.system)
         if self.watch is not None:
             loop.watcher = Watcher(self.watch, loop.system)
-        if loop.touches is not None and (beyond := sides_beyond(loop.system, loop.q)):
+        if loop.contact_run is not None and (beyond := sides_beyond(loop.system, loop.q)):
             loop.records += [EventRecord(f"{text}, and goes no further", loop.time) for text in beyond]
             warn_beyond(self.system.name, beyond, stacklevel=3)
         if loop.options.kept is not None and (told := redundancy_at(loop.system, loop.options.kept, loop.x)):
@@ -202,7 +202,7 @@ class Motion:
         own = self.system.copy() if copied or self.ready is not None else self.system
         if isinstance(self.control, Law):
             self.control.join(own)
-        phased = self.has_phases
+        phased = self.is_event_driven
         switcher = Switcher.of(own, self.switching, phased=phased)
         if switcher is not None:
             switcher.prepare(self.options.t0)

@@ -27,7 +27,7 @@ from sarrus.motion.loop.integration import Integration
 from sarrus.motion.loop.kept_invariants import known_of
 from sarrus.motion.loop.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.motion.loop.path_jumps import missed_jump
-from sarrus.motion.loop.unreachable_motion import beyond_reach
+from sarrus.motion.loop.unreachable_motion import unreachable_motion
 from sarrus.motion.records.geometry_log import NONE
 from sarrus.motion.records.quantities import Quantities, RunRows
 from sarrus.motion.records.records import EventRecord
@@ -49,8 +49,8 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     if loop.solver is not None:
         failure = loop.solver.failure or failure
     status, message = verdict(loop, failure)
-    names = loop.touches.names if loop.touches is not None else ()
-    touches = len(names) if loop.touches is not None else None
+    names = loop.contact_run.names if loop.contact_run is not None else ()
+    contact_run = len(names) if loop.contact_run is not None else None
     rows = RunRows(
         loop.recorder.all_rows(),
         s.nq,
@@ -59,7 +59,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         s.nc,
         tuple(loop.stretches),
         loop.solver is not None,
-        touches,
+        contact_run,
     )
     trajectory = Trajectory.of_rows(
         rows,
@@ -69,20 +69,22 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         message=message,
         passages=loop.passages.passages(s, loop.stretches),
         events=tuple(loop.records),
-        **s.model.lasting("labels", lambda: labels(s)),
+        **s.model.cached("labels", lambda: labels(s)),
         contact_row_names=names,
         **kept_along(loop, rows),
-        contact_residual=loop.touches.residual if loop.touches is not None else 0.0,
-        mean_contacts=int(loop.touches is not None and not loop.phased),
-        meetings=loop.touches.meetings(rows.records[:, 0]) if loop.touches is not None else NONE,
+        contact_residual=loop.contact_run.residual if loop.contact_run is not None else 0.0,
+        mean_contacts=int(loop.contact_run is not None and not loop.phased),
+        contact_log=loop.contact_run.contact_log(rows.records[:, 0])
+        if loop.contact_run is not None
+        else NONE,
         steps=int(loop.state.steps),
         rejected=int(loop.state.rejected),
         wall_seconds=seconds,
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
     )
-    if s.surface_contacts and loop.touches is not None:
-        trajectory = trajectory.revised(meetings=meetings_in_closed_form(s, trajectory))
-    if loop.touches is not None and status in (Status.OK, Status.EVENT):
+    if s.surface_contacts and loop.contact_run is not None:
+        trajectory = trajectory.revised(contact_log=meetings_in_closed_form(s, trajectory))
+    if loop.contact_run is not None and status in (Status.OK, Status.EVENT):
         trajectory = _with_energy_looked_at(s, trajectory)
         if trajectory.contact_residual > CONTACT_RESIDUAL:
             message = (
@@ -100,12 +102,12 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
     if not has_limits(s):
         return trajectory
     motion = trajectory.t, trajectory.q, trajectory.v, trajectory.a
-    if loop.touches is None:
+    if loop.contact_run is None:
         return trajectory.revised(limit_crossings=find_limit_crossings(s, *motion))
     if not loop.phased:  # stops are kept to rounding, but for those that the run began beyond
         start = [array[:1] for array in motion]
         return trajectory.revised(limit_crossings=find_limit_crossings(s, *start, slack=LIMITS_KEPT))
-    met = [limit_met(s, *hit) for hit in loop.touches.hits]
+    met = [limit_met(s, *hit) for hit in loop.contact_run.hits]
     known = {(one.name, one.time) for one in met}
     found = [
         one
@@ -147,7 +149,7 @@ def _with_energy_looked_at(system: Workspace, trajectory: Trajectory) -> Traject
     pressed = size.length * float(np.abs(trajectory.contact_forces).max(initial=0.0))
     raised = size.mass * size.length * float(np.linalg.norm(gravity))
     # rows that turn do some work within a step, of order two in its length
-    least = (CREATED_ON_CURVED if system.touching_geometries else CREATED_BY_ROUNDING) * (
+    least = (CREATED_ON_CURVED if system.contact_geometries else CREATED_BY_ROUNDING) * (
         raised + pressed + float(np.abs(energy).max(initial=0.0))
     )
     if not created > CREATED_ENERGY * (np.ptp(energy) + np.ptp(loss)) + least:
@@ -179,7 +181,7 @@ def verdict(loop: Integration, failure: Exception | None) -> tuple[Status, str]:
         doubt = loop.solver.verdict(loop.project != la.NOTHING) if loop.solver is not None else None
         jammed = jamming.note(loop)
         return doubt or ((Status.INACCURATE, jammed) if jammed else (status, status.diagnosis))
-    if status in (Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED) and (text := beyond_reach(loop)):
+    if status in (Status.STEP_TOO_SMALL, Status.PROJECTION_FAILED) and (text := unreachable_motion(loop)):
         return Status.NOT_ACHIEVABLE, text
     if status is Status.UNSTABLE_STEP:
         since, size = loop.state.unstable_since, loop.state.unstable_size

@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
-from sarrus.motion.contacts.event_driven import Phases
+from sarrus.motion.contacts.event_driven import EventDrivenContacts
 from sarrus.motion.inputs.drive_jumps import DriveJump, driven_velocity, jumping_drives
 from sarrus.motion.inputs.run_options import NOT_STIFF
-from sarrus.motion.loop.contact_run import margin_count
+from sarrus.motion.loop.contact_run import event_function_count
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.records.records import EventRecord
 from sarrus.motion.switching import Switcher
@@ -53,7 +53,7 @@ def _pass(loop: Integration, switcher: Switcher | None, jump: DriveJump) -> None
             _strike(loop)
     loop.pass_records(jump.after)
     if switcher is None:
-        loop.renew(survey=False)
+        loop.renew(probe=False)
     else:
         switcher.resolve(loop, jumped=bool(drives))
 
@@ -63,14 +63,14 @@ def _strike(loop: Integration) -> None:
 
     Contacts between geometries are resolved by the next step, whose impact has an error of order one in its length.
     """
-    s, touches = loop.system, loop.touches
-    if touches is None or touches.collisions is not None or margin_count(s) == 0:
+    s, contact_run = loop.system, loop.contact_run
+    if contact_run is None or contact_run.geometry_run is not None or event_function_count(s) == 0:
         return
     scheme = replace(loop.scheme, method=NOT_STIFF, adaptive=True)
     options = replace(loop.options, scheme=scheme)
     probe = Integration(s.copy(), options, phased=True, rest_speed=loop.rest_speed)
     probe.begin(loop.x.copy())
-    assert probe.touches is not None
-    change = Phases(probe, probe.touches).resolve()
+    assert probe.contact_run is not None
+    change = EventDrivenContacts(probe, probe.contact_run).resolve()
     loop.v[:] = probe.v
-    touches.begin_anew(loop.time, loop.state.step, change.energy_loss)
+    contact_run.begin_anew(loop.time, loop.state.step, change.energy_loss)

@@ -175,7 +175,7 @@ def simulate(
         key = key_of(
             system.workspace(), q, v, duration, dt, t0, method, rtol, atol, stabilization, switching, every
         )
-    known: KnownMotions[Motion] = system.model.lasting("known motions", KnownMotions)
+    known: KnownMotions[Motion] = system.model.cached("known motions", KnownMotions)
     motion = None if key is None else known.get(key)
     if motion is None:
         system, motion = _motion(
@@ -300,11 +300,11 @@ def _check(motion: Motion) -> None:
         )
     if method == TIME_STEPPING:
         _check_time_stepping(motion)
-    elif (what := what_acts(system)) and motion.switching is not False and not motion.has_phases:
+    elif (what := what_acts(system)) and motion.switching is not False and not motion.is_event_driven:
         raise _unknown(system, what, "formulation" if motion.coordinates is None else "coordinates")
     implicit = method in IMPLICIT_METHODS
     if implicit or local:
-        system.without_activations("implicit methods and coordinates=")
+        system.require_no_activations("implicit methods and coordinates=")
     if implicit and (local or kept.kind in ("baumgarte", "none")):
         raise ArgumentError(
             f"method={method!r} integrates local coordinates on the constraints: leave coordinates=None and "

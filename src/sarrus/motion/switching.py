@@ -53,7 +53,7 @@ from sarrus.kernels.contact.tolerances import (
     still_speed,
 )
 from sarrus.kernels.linalg import dense
-from sarrus.motion.contacts.event_driven import Phases
+from sarrus.motion.contacts.event_driven import EventDrivenContacts
 from sarrus.motion.inputs.inputs import Event
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.records.records import EventRecord, SwitchRecord
@@ -131,7 +131,7 @@ class Switcher:
         self.records: list[SwitchRecord] = []
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
         self._last_switch, self._in_a_row = -np.inf, 0
-        self.phases: Phases | None = None
+        self.phases: EventDrivenContacts | None = None
         self._creeps = False  # whether the implicit one of two methods steps because contacts slide slowly
 
     @property
@@ -159,8 +159,8 @@ class Switcher:
 
     def attach(self, loop: Integration) -> None:
         """Have the closed blocks of a run with phases switch together with the constraints."""
-        if loop.phased and loop.touches is not None:
-            self.phases = Phases(loop, loop.touches)
+        if loop.phased and loop.contact_run is not None:
+            self.phases = EventDrivenContacts(loop, loop.contact_run)
 
     def until(self, loop: Integration, end: float, bar: Any, *, keep: bool) -> None:
         """Run to ``end`` [s], or until the run ends, and switch at the events before it.
@@ -190,7 +190,7 @@ class Switcher:
             self._resolve_constraints(loop, jumped=jumped)
         if self.phases is not None and loop.status is None:
             change = self.phases.resolve()._asdict()
-            loop.renew(survey=False)
+            loop.renew(probe=False)
             if loop.model is not None:
                 loop.model.forget()
             self._choose_method(loop)
@@ -211,24 +211,24 @@ class Switcher:
         q, v = loop.q.copy(), loop.v.copy()
         closing = [name for name in self._due(t) if not before[name][0]]
         switch_off(s, [name for name in self._due(t) if before[name][0]])
-        touching = self._touching(q, v, t)
-        switch_on(s, [*closing, *touching], q, t)
-        if closing or not all(before[name][0] for name in touching):
+        contact_table = self._touching(q, v, t)
+        switch_on(s, [*closing, *contact_table], q, t)
+        if closing or not all(before[name][0] for name in contact_table):
             q = self._projected(q, v, t)
         rates = gap_rates(s, q, v, t)
         slow = self._still(v)
-        approaching = [name for name in touching if rates[name] < -slow]
+        approaching = [name for name in contact_table if rates[name] < -slow]
         loss, stays = 0.0, False
         if closing or approaching or jumped or any(on and not sticks for on, sticks in before.values()):
-            v, loss, stays = self._after_impact(q, v, t, closing, touching)
+            v, loss, stays = self._after_impact(q, v, t, closing, contact_table)
             rates = gap_rates(s, q, v, t)
-        switch_off(s, [name for name in touching if rates[name] > slow])
+        switch_off(s, [name for name in contact_table if rates[name] > slow])
         loop.q[:], loop.v[:] = q, v
         if stays and self.phases is not None:
             loop.renew()
             loss += self.phases.impacts.stay([])
             rates = gap_rates(s, q, loop.v, t)
-        resting = [name for name in touching if rates[name] <= slow]
+        resting = [name for name in contact_table if rates[name] <= slow]
         self._hold_what_pushes(loop, resting)
         loop.renew()
         if resting and self._unloaded_off(loop):
@@ -279,7 +279,7 @@ class Switcher:
         return x[: s.nq].copy() if s.nc and s.project(x) >= 0 else q
 
     def _after_impact(
-        self, q: Array, v: Array, t: float, closing: list[str], touching: list[str]
+        self, q: Array, v: Array, t: float, closing: list[str], contact_table: list[str]
     ) -> tuple[Array, float, bool]:
         """Return (velocity after an impact, energy lost [J], whether a contact stays closed).
 
@@ -287,14 +287,19 @@ class Switcher:
         """
         s, before = self.system, gap_rates(self.system, q, v, t)
         result = impact(
-            s, q, v, closing=[*closing, *touching], restitution=self._restitution(before, touching), t=t
+            s,
+            q,
+            v,
+            closing=[*closing, *contact_table],
+            restitution=self._restitution(before, contact_table),
+            t=t,
         )
         v, loss, rates = result.v.copy(), result.energy_loss, gap_rates(s, q, result.v, t)
         slow = self._still(v)
-        stays = any(rates[name] < self._rest_speed for name in touching)
-        if any(slow < rates[name] < self._rest_speed for name in touching):
+        stays = any(rates[name] < self._rest_speed for name in contact_table)
+        if any(slow < rates[name] < self._rest_speed for name in contact_table):
             staying = s.varied({stick_parameter(name): 0.0 for name in result.slipping})
-            switch_off(staying, [name for name in touching if rates[name] >= self._rest_speed])
+            switch_off(staying, [name for name in contact_table if rates[name] >= self._rest_speed])
             stay = hold(staying, q, v, t)
             v, loss = stay.v.copy(), loss + stay.energy_loss
         return v, loss, stays
@@ -328,17 +333,17 @@ class Switcher:
         loop.v[:] += impulse * response
         loss = float(0.5 * (1.0 - contact.restitution**2) * rate[hit] ** 2 / compliance)
         if self.phases is None:
-            loop.renew(survey=False)
+            loop.renew(probe=False)
         self._add(loop, loss, {"bounced": (contact.name,)})
         return True
 
-    def _restitution(self, rates: Mapping[str, float], touching: Iterable[str]) -> dict[str, float]:
+    def _restitution(self, rates: Mapping[str, float], contact_table: Iterable[str]) -> dict[str, float]:
         """Return the restitution of the contacts that rebound fast enough; zero for all other contacts."""
         least = self._rest_speed
         return {
             c.name: c.restitution if -c.restitution * rates[c.name] >= least else 0.0
             for c in self.system.equations.contacts
-            if c.name in touching
+            if c.name in contact_table
         }
 
     def _hold_what_pushes(self, loop: Integration, resting: list[str]) -> None:

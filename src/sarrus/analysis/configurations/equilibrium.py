@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import lsq_linear
 
-from sarrus.analysis.configurations.equilibrium_search import Rest
+from sarrus.analysis.configurations.equilibrium_search import EquilibriumSearch
 from sarrus.analysis.configurations.tolerances import ACTIVATION_AT_REST, HOLDING_WEIGHT, LEAST_SQUARES_END
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -20,7 +20,7 @@ from sarrus.dynamics.closing.closed_state import require_rest
 from sarrus.dynamics.closing.manifold import closed_start
 from sarrus.dynamics.closing.rigidity import look
 from sarrus.dynamics.contacts.contact_state import all_between, between_stops, takes_part
-from sarrus.dynamics.contacts.support_reactions import CarriedLoad
+from sarrus.dynamics.contacts.support_reactions import SupportReactions
 from sarrus.dynamics.model.activations import activations_of
 from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.control_metric import default_weights
@@ -67,7 +67,7 @@ class Equilibrium(Answer):
     neutral: int
     iterations: int
     status: Status
-    contacts: CarriedLoad | None = None
+    contacts: SupportReactions | None = None
 
     @property
     def dof(self) -> int:
@@ -107,7 +107,7 @@ def equilibrium(
     - At rest k + S u − h + τ + Aᵀλ + Jᵀ r = 0 with contact forces r within their laws: r_n ≥ 0, r = 0 at open
       contacts, ‖r_t‖ ≤ μ r_n with the static coefficient. q rests if such r exist; whether a motion ends there
       depends on its history, as for a wedge that may be tight or loose. If r is not unique the least one in
-      characteristic units is returned, see `sarrus.dynamics.contacts.support_reactions.CarriedLoad`.
+      characteristic units is returned, see `sarrus.dynamics.contacts.support_reactions.SupportReactions`.
     - Given u: q itself if it rests; else the end of a slow motion that follows the forces, with friction, without
       penetration. Contacts with a load end with a gap of zero.
     - ``hold``: q is kept; u is the least one for which contact forces exist. Without actuators the result has the
@@ -138,30 +138,30 @@ def equilibrium(
         raise ArgumentError(
             f"{system.name}: hold=True computes u for the given q; leave u and stable out", element="hold"
         )
-    touching = takes_part(system, contacts)
-    if touching and between_stops(system) is not None and (system.nu or not hold):
+    with_contacts = takes_part(system, contacts)
+    if with_contacts and between_stops(system) is not None and (system.nu or not hold):
         free = equilibrium(
             system, q, u, hold=hold, stable=stable, t=t, tau=tau, within_limits=within_limits, contacts=False,
             throw=False,
         )  # fmt: skip
         if (hold or free.status is not Status.NOT_ACHIEVABLE) and all_between(system, free.q):
             return _answer(system, free, hold, False, throw)
-    if hold and system.nu == 0 and not touching:
+    if hold and system.nu == 0 and not with_contacts:
         raise ArgumentError(
             f"{system.name} has no actuators to hold it: add one with add_actuator, or leave hold out",
             element="hold",
         )
     if hold:
-        system.without_activations("inputs that hold a place")
+        system.require_no_activations("inputs that hold a place")
     place = _start(system, closed_start(system, real_array(q), t), u)
-    rest = Rest(system, u, tau, t, place, touching)
+    rest = EquilibriumSearch(system, u, tau, t, place, with_contacts)
     rest.motions = look(system, place, t).motions
     require_rest(system, place, t)
     iterations = 0
     if rest.resting is not None:
         if beyond := sides_beyond(system, place):
             warn_beyond(system.name, beyond, stacklevel=2)
-        place = rest.resting.touch(place)
+        place = rest.resting.contact(place)
     if hold:
         rest.limited = False  # the search for u is linear in it
         rest.u = _holding(rest, place, within_limits)
@@ -170,14 +170,14 @@ def equilibrium(
         place, iterations = rest.settle(place, stable)
     elif not rest.is_isolated:
         place, iterations = rest.find(place, stable)
-    return _answer(system, _describe(rest, place, iterations), hold, touching, throw)
+    return _answer(system, _describe(rest, place, iterations), hold, with_contacts, throw)
 
 
-def _answer(system: System, result: Equilibrium, hold: bool, touching: bool, throw: bool) -> Equilibrium:
+def _answer(system: System, result: Equilibrium, hold: bool, with_contacts: bool, throw: bool) -> Equilibrium:
     """Return the result, or raise `SolveError` if it is no equilibrium and ``throw`` is True."""
     if throw and result.status in (Status.NOT_ACHIEVABLE, Status.INFEASIBLE):
         what = "the actuators cannot hold it" if hold and system.nu else "no equilibrium found"
-        if hold and touching:
+        if hold and with_contacts:
             what = "no contact forces and inputs hold it here"
         why = result.contacts.reason if result.contacts is not None else ""
         raise SolveError(
@@ -215,7 +215,7 @@ def _start(system: System, q: Array, u: ArrayLike | None) -> Array:
     return x[: e.nq]
 
 
-def _describe(rest: Rest, q: Array, iterations: int) -> Equilibrium:
+def _describe(rest: EquilibriumSearch, q: Array, iterations: int) -> Equilibrium:
     """Return the `Equilibrium` at q, with its stability."""
     here = rest.balance(q)
     found, status = rest.stability(q, here), rest.status(q, here)
@@ -236,7 +236,7 @@ def _describe(rest: Rest, q: Array, iterations: int) -> Equilibrium:
     )
 
 
-def _holding(rest: Rest, q: Array, within_limits: bool) -> Array:
+def _holding(rest: EquilibriumSearch, q: Array, within_limits: bool) -> Array:
     """Return inputs (nu,) of minimum norm (`default_weights`) with the least residual force, within limits."""
     bounds = control_bounds(rest.system) if within_limits else np.array([[-np.inf], [np.inf]])
     if rest.resting is not None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.analysis.configurations.static_contacts import Carried, Resting
+from sarrus.analysis.configurations.static_contacts import Carried, StaticContacts
 from sarrus.analysis.configurations.tolerances import (
     DESCENDED,
     DESCENT_STEPS,
@@ -94,7 +94,7 @@ class Balance:
         return float(np.linalg.norm(self.left))
 
 
-class Rest:
+class EquilibriumSearch:
     """The search for an equilibrium of one system under given loads."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Rest:
         tau: ArrayLike | None,
         t: float,
         q: Array,
-        touching: bool = False,
+        with_contacts: bool = False,
     ) -> None:
         self.system, self.t, self.limited = system, t, True
         self.motions: Array | None = None
@@ -115,7 +115,9 @@ class Rest:
         beside = [system.move(q, 0.5 * rng.standard_normal(system.nv)) for _ in range(4)]
         loads = np.nan_to_num(np.array([self.loads(p) for p in (q, *beside)]))
         self.size = float(np.linalg.norm(loads, axis=2).sum(axis=1).max())
-        self.resting = Resting(system, t, lambda p: self.loads(p).sum(axis=0), q) if touching else None
+        self.resting = (
+            StaticContacts(system, t, lambda p: self.loads(p).sum(axis=0), q) if with_contacts else None
+        )
 
     @property
     def is_isolated(self) -> bool:
@@ -191,7 +193,7 @@ class Rest:
                 weakest = here.motions @ np.linalg.eigh((k + k.T) / 2)[1][:, 0]
                 q = self.system.move(q, 0.1 * weakest)
         found, count = self.resting.settle(q, self.u, self.cut)
-        found = self.resting.touch(found)
+        found = self.resting.contact(found)
         there = self.balance(found)
         assert there.carried is not None
         return (found if there.carried.load.status.ok or there.residual < most else q), count

@@ -175,7 +175,7 @@ class Follower:
     def _rows(self, q: Array) -> Array:
         """Return A in characteristic units with the rows of the held velocities below."""
         return np.vstack(
-            [self.system.characteristic.even(finite_jacobian(self.system, q, self.t)), self.held.T]
+            [self.system.characteristic.scaled_rows(finite_jacobian(self.system, q, self.t)), self.held.T]
         )
 
     def _branch(self, q: Array, j: int) -> Array | None:

@@ -260,7 +260,7 @@ class Problem:
         columns = np.flatnonzero(self.free)
         if columns.size == 0:
             return np.zeros(system.nv)
-        rows = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
+        rows = self.size.scaled_rows(system.constraint_jacobian(q, t=self.t))[: system.nh]
         scale = CLOSURE_WEIGHT / max(float(np.abs(rows).max(initial=0.0)), 1.0)
         matrix = np.vstack([scale * rows, jacobian, damping * np.eye(system.nv)])[:, columns]
         phi = self.size.rows[: system.nh] * system.constraint_residual(q, self.t)
@@ -288,7 +288,7 @@ class Problem:
         i, j = self.scalars.T
         down, up = (self.size.coordinates * np.abs(limit - q) for limit in (self.lower, self.upper))
         tight = (self.free[j] > 0.0) & ((down[i] < AT_LIMIT) | (up[i] < AT_LIMIT))
-        closures = self.size.even(system.constraint_jacobian(q, t=self.t))[: system.nh]
+        closures = self.size.scaled_rows(system.constraint_jacobian(q, t=self.t))[: system.nh]
         rows = np.vstack([closures, self.jacobian(q)]) * self.free
         cut = RANK_CUT * max(dense.largest(rows), 1.0)
         turned = antiparallel(system, q, self.t)

@@ -25,18 +25,18 @@ from sarrus.dynamics.closing.manifold import close, comparable, stays_closed
 from sarrus.dynamics.contacts.contact_state import (
     ContactState,
     Mode,
+    contact_elements,
+    contact_row_state,
     contact_state,
-    facing_pairs,
-    touch_rows,
-    touching_of,
+    opposite_flanks,
 )
-from sarrus.dynamics.contacts.support_reactions import CarriedLoad
+from sarrus.dynamics.contacts.support_reactions import SupportReactions
 from sarrus.dynamics.model.control_metric import default_weights
 from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
-from sarrus.dynamics.solve.support import carry
+from sarrus.dynamics.solve.support import support_load
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import RANK_CUT
@@ -50,7 +50,7 @@ class Carried:
     of closed contacts without force, which may open. ``verge``: whether a contact is at the limit of friction.
     """
 
-    load: CarriedLoad
+    load: SupportReactions
     held: Array
     grazing: Array
     verge: bool
@@ -71,7 +71,7 @@ class Carried:
         return None
 
 
-class Resting:
+class StaticContacts:
     """Contacts, stops and dry friction of a system at rest under loads that depend on q, at time t [s].
 
     Stops act from ``start``: coordinates that begin beyond a limit go no further out. ``held`` are contact forces found
@@ -81,15 +81,15 @@ class Resting:
     def __init__(self, system: System, t: float, loads: Callable[[Array], Array], start: Array) -> None:
         self.system, self.t, self.loads = system, t, loads
         self.still = np.zeros(system.nv)
-        self.held: CarriedLoad | None = None
-        self.touching = touching_of(system)
+        self.held: SupportReactions | None = None
+        self.elements = contact_elements(system)
         self.bounds = bounds_at(joint_limits(system), start)
-        self.units = np.array([one.unit for one in self.touching])
+        self.units = np.array([one.unit for one in self.elements])
 
     def free(self, jacobian: Array, rank: int) -> Array:
         """Return the motions that A leaves, as rows, orthonormal in characteristic units."""
         size = self.system.characteristic
-        return at_rank(size.even(jacobian), rank).null.T / size.columns
+        return at_rank(size.scaled_rows(jacobian), rank).null.T / size.columns
 
     def state(self, q: Array) -> ContactState:
         """Return the `ContactState` at rest."""
@@ -101,16 +101,16 @@ class Resting:
         if load is None:
             none = np.zeros((self.system.nv, 0))
             loads = self.still if balanced else -self.loads(q)
-            _, load = carry(self.system, state, self.free(jacobian, rank), loads, none)
+            _, load = support_load(self.system, state, self.free(jacobian, rank), loads, none)
         return self.holding(state, load)
 
-    def holding(self, state: ContactState, load: CarriedLoad) -> Carried:
+    def holding(self, state: ContactState, load: SupportReactions) -> Carried:
         """Return the velocities that contacts with these forces hold."""
         least = FORCE_OF_NONE * float(np.abs(load.forces).max(initial=0.0))
-        rough = any(one.static > 0.0 and one.name in load.carrying for one in self.touching)
+        rough = any(one.static > 0.0 and one.name in load.carrying for one in self.elements)
         slips = rough and not load.holds_with(1.0 - ON_VERGE)
         verge, held, grazing = slips, [], []
-        for one, mode in zip(self.touching, state.modes):
+        for one, mode in zip(self.elements, state.modes):
             rows, force = state.rows[one.rows], load.forces[one.rows]
             if mode is Mode.OPEN:
                 continue
@@ -133,7 +133,7 @@ class Resting:
         jacobian = self.system.constraint_jacobian(q, t=self.t)
         free = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank)
         reach = self.system.actuation_matrix(q, t=self.t)
-        u, self.held = carry(
+        u, self.held = support_load(
             self.system, self.state(q), free, -self.loads(q), reach,
             weights=default_weights(self.system), limits=limits,
         )  # fmt: skip
@@ -141,26 +141,26 @@ class Resting:
 
     def is_deep(self, q: Array) -> bool:
         """Return whether a contact penetrates by more than 1e-6 characteristic lengths."""
-        gaps = touch_rows(self.system, q, self.still, self.t, self.bounds).gaps
-        return any(gap < -one.reach for one, gap in zip(self.touching, gaps) if one.kind == "contact")
+        gaps = contact_row_state(self.system, q, self.still, self.t, self.bounds).gaps
+        return any(gap < -one.reach for one, gap in zip(self.elements, gaps) if one.kind == "contact")
 
-    def touch(self, q: Array) -> Array:
+    def contact(self, q: Array) -> Array:
         """Return q with contacts and stops that are open or penetrate by up to 1e-6 lengths moved to a gap of zero."""
         for _ in range(3):
-            found = touch_rows(self.system, q, self.still, self.t, self.bounds)
+            found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
             near = [
                 k
-                for k, one in enumerate(self.touching)
+                for k, one in enumerate(self.elements)
                 if one.kind != "friction" and abs(found.gaps[k]) <= one.reach
             ]
-            between = {k for pair in facing_pairs(self.touching, near) for k in pair}
+            between = {k for pair in opposite_flanks(self.elements, near) for k in pair}
             near = [k for k in near if k not in between]  # whichever flank pushes, there is next to no play
             gaps = found.gaps[near] / self.units[near]
             if np.abs(gaps).max(initial=0.0) <= CONTACT_PLACED:
                 break
             size = self.system.characteristic
-            rows = found.rows[[self.touching[k].rows.start for k in near]] / size.columns
-            loops = size.even(self.system.constraint_jacobian(q, t=self.t))
+            rows = found.rows[[self.elements[k].rows.start for k in near]] / size.columns
+            loops = size.scaled_rows(self.system.constraint_jacobian(q, t=self.t))
             both = np.vstack([loops, rows / self.units[near][:, None]])
             step = ranked(both, relative=RANK_CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
             q = close(self.system, self.system.move(q, step / size.columns), self.t)
@@ -177,14 +177,14 @@ class Resting:
         """
         size, reach, forces, before = self.system.characteristic, LONGEST_STEP, None, None
         contacts = [
-            (one.rows.stop - one.rows.start, one.static) for one in self.touching if np.isinf(one.limit)
+            (one.rows.stop - one.rows.start, one.static) for one in self.elements if np.isinf(one.limit)
         ]
-        dry = [(1, one.limit) for one in self.touching if not np.isinf(one.limit)]
-        heads = [one.rows.start for one in self.touching if np.isinf(one.limit)]
+        dry = [(1, one.limit) for one in self.elements if not np.isinf(one.limit)]
+        heads = [one.rows.start for one in self.elements if np.isinf(one.limit)]
         for count in range(CONTACT_STEPS):
             jacobian = self.system.constraint_jacobian(q, t=self.t)
             basis = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank).T
-            found = touch_rows(self.system, q, self.still, self.t, self.bounds)
+            found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
             load = self.loads(q)
             forces = np.zeros(len(found.rows)) if forces is None else forces
             push, rows = basis.T @ load, found.rows @ basis
@@ -249,13 +249,13 @@ class Resting:
     def stiffness_times(self, q: Array, u: Array, multipliers: Array, forces: Array, way: Array) -> Array:
         """Return −d/ds (f + Aᵀλ + Jᵀ r) along a way, with u, λ and r constant."""
         out = stiffness_times(self.system, q, u, multipliers, way, self.t)
-        if not self.system.equations.touches:
+        if not self.system.equations.friction_contacts:
             return out
         e = self.system.equations
-        count = sum(len(touch.row_names) for touch in e.touches)
+        count = sum(len(contact.row_names) for contact in e.friction_contacts)
 
         def outputs(forces: ca.SX) -> dict[str, ca.SX]:
-            rates = ca.vertcat(*(touch.rates for touch in e.touches))
+            rates = ca.vertcat(*(contact.rates for contact in e.friction_contacts))
             return {"force": -ca.jtimes(ca.jtimes(rates, e.v, forces, True), e.q, e.rate)}
 
         native = self.system.compiled.named("touch stiffness", outputs, {"forces": count})

@@ -9,12 +9,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from sarrus.analysis.linear.code import StraightLine
 from sarrus.analysis.linear.linear_system import LinearSystem
-from sarrus.analysis.linear.linearize_at import linearize_at, refuse_touching
+from sarrus.analysis.linear.linearize_at import linearize_at, refuse_contacts
 from sarrus.base.arguments import described, unchecked
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.contacts.contact_state import all_open, between_stops, takes_part, without_dry_friction
+from sarrus.dynamics.contacts.contact_state import (
+    all_open,
+    between_stops,
+    require_no_dry_friction,
+    takes_part,
+)
 from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates
 from sarrus.dynamics.coordinates.relation import Relation
 from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
@@ -86,8 +91,8 @@ def linearize_along(
     times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
     states = places, velocities, controls, times
     if takes_part(system, contacts):
-        without_dry_friction(system, "linear models along a motion")
-        _refuse_touching(system, states)
+        require_no_dry_friction(system, "linear models along a motion")
+        _refuse_contacts(system, states)
     first = linearize_at(
         system,
         places[0],
@@ -156,7 +161,7 @@ def _one_by_one(
     )
 
 
-def _refuse_touching(system: System, states: tuple[Array, Array, Array, Array]) -> None:
+def _refuse_contacts(system: System, states: tuple[Array, Array, Array, Array]) -> None:
     """Raise `SolveError` for the first state at which a contact is closed or a joint is held by dry friction."""
     stops = between_stops(system)
     inside = np.zeros(states[0].shape, dtype=bool)
@@ -167,7 +172,7 @@ def _refuse_touching(system: System, states: tuple[Array, Array, Array, Array]) 
         if not all_open(system, q, t):
             found = system.forward_dynamics(q, v, u, t).contacts
             if found is not None:
-                refuse_touching(system, found, f" at state {k} (t = {t:g})")
+                refuse_contacts(system, found, f" at state {k} (t = {t:g})")
 
 
 def general_models(

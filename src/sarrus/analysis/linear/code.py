@@ -48,7 +48,7 @@ def native_model(system: System, x: Array, independent: tuple[int, ...]) -> Nati
     made = [native for name, native in compiled.compiled.items() if name == own]
     made += [f for name, f in compiled.compiled.items() if name.startswith(_WHOLE) and name.endswith(by)]
     for native in made:
-        clear, size = _gauge(native, x)
+        clear, size = _conditioning(native, x)
         if clear > 0.0 and size > VANISHING**2:
             return native
     pieces = pieces_of(system)
@@ -91,7 +91,7 @@ def _length(system: System, rank: int) -> int:
     return 70 * entries + 2 * dof**2 * (2 * dof + system.nu)
 
 
-def _gauge(native: NativeFunction, x: Array) -> tuple[float, float]:
+def _conditioning(native: NativeFunction, x: Array) -> tuple[float, float]:
     """Return the two numbers that tell whether pivots are clear of zero at a state."""
     values, (_, (_, width)) = native(x), next(iter(native.outputs.values()))
     clear, size = (values[0], values[width - 2]) if "model" in native.outputs else values[-2:]

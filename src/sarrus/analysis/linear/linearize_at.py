@@ -96,7 +96,7 @@ def linearize_at(
     tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
     if isinstance(coordinates, Relation):
         if coordinates.has_velocities:
-            system.without_activations("relations")
+            system.require_no_activations("relations")
             model, reduced, a, rate = _linearize(system, q, v, u, t, tau, PARTITION, None)
             place = np.array(model.q), model.t, np.array(model.v)
             return in_relation(model, reduced, a, *trace_relation(system, coordinates, *place), outputs, rate)
@@ -176,19 +176,19 @@ def with_dry_friction(
     found = system.forward_dynamics(x[system.parts.q], x[system.parts.v], x[system.parts.u], t, tau).contacts
     if found is None:
         return tau
-    refuse_touching(system, found)
+    refuse_contacts(system, found)
     return found.force if tau is None else system.checked(tau, system.nv, "tau") + found.force
 
 
-def refuse_touching(system: System, found: ContactForces, where: str = "") -> None:
+def refuse_contacts(system: System, found: ContactForces, where: str = "") -> None:
     """Raise `SolveError` if a contact is closed, or a joint held by dry friction, because the motion branches there."""
-    if found.touching:
-        names = ", ".join(map(repr, found.touching))
+    if found.closed:
+        names = ", ".join(map(repr, found.closed))
         raise SolveError(
             f"{system.name}: no linear model{where}, where {names} may stick, slip or open. contacts=False leaves "
             "contacts, stops and dry friction out; an active contact with friction='stick' is a constraint",
             result=found,
-            element=found.touching[0],
+            element=found.closed[0],
         )
 
 

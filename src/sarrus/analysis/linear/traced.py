@@ -61,7 +61,7 @@ class Elimination:
             for k, size in enumerate(sizes)
         ]
         parts = [size * (1.0 / one**2) for size, one in zip(sizes, chosen.sizes, strict=True)]
-        self.gauge = ca.vertcat(least(margins), least(parts))
+        self.conditioning = ca.vertcat(least(margins), least(parts))
 
     def all_velocities(self, dependent: ca.SX, independent: ca.SX) -> ca.SX:
         """Return rows for all velocities in their order, from those of dependent and independent ones."""
@@ -114,7 +114,7 @@ def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca
     if not e.timed:
         bottom = ca.horzcat(bottom, ca.SX(dof, 1))
     top = ca.horzcat(ca.SX(dof, dof), ca.SX.eye(dof), ca.SX(dof, system.nu + 1), system.equations.v[f])
-    top[0, 0], top[0, 2 * dof + system.nu] = e.gauge[0], e.gauge[1]
+    top[0, 0], top[0, 2 * dof + system.nu] = e.conditioning[0], e.conditioning[1]
     return {"model": ca.vertcat(top, ca.horzcat(bottom, e.a[f]))}
 
 
@@ -150,4 +150,4 @@ def whole_model(
     if not e.timed:
         drift = ca.SX(system.nq, 1)
         turn, second = ca.horzcat(turn, drift), ca.horzcat(second, drift)
-    return {"changes": ca.horzcat(basis, drift, turn, second, rate, rate2), "gauge": e.gauge}
+    return {"changes": ca.horzcat(basis, drift, turn, second, rate, rate2), "conditioning": e.conditioning}

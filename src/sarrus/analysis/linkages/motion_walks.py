@@ -24,7 +24,7 @@ def motions(system: System, q: Array, *, hold: Array, t: float, cut: float) -> A
     Singular values below ``cut`` count as zero, in characteristic units.
     """
     sizes = system.characteristic
-    rows = sizes.even(holonomic_jacobian(system, q, t))
+    rows = sizes.scaled_rows(holonomic_jacobian(system, q, t))
     return np.asarray(ranked(np.vstack([rows, hold.T]), cut).null / sizes.columns[:, None])
 
 

@@ -244,7 +244,7 @@ class _Statics:
     def angle(self, q: Array, t: float) -> float:
         """Return μ at a configuration."""
         system, sizes = self.system, self.system.characteristic
-        even = sizes.even(system.constraint_jacobian(q, t=t))
+        even = sizes.scaled_rows(system.constraint_jacobian(q, t=t))
         others = np.delete(even, self.loaded, axis=1)
         largest = float(np.linalg.norm(even, 2))
         free = ranked(others.T, RANK_CUT * largest).null

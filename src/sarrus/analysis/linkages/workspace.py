@@ -163,10 +163,10 @@ def workspace(
     free = np.flatnonzero(hold.sum(axis=1) == 0.0)
     places = PointPlaces(many, body, place, axes)
 
-    def laid(size: float) -> Reach:
+    def view_fields(size: float) -> Reach:
         return Reach(places, free, within, starts[0], size)
 
-    reach = _filled(laid, seeds, len(starts), float(np.ptp(seen @ axes.T, axis=0).max()), resolution)
+    reach = _filled(view_fields, seeds, len(starts), float(np.ptp(seen @ axes.T, axis=0).max()), resolution)
     size = reach.size
     cells = sorted(reach.found)
     offset = seen[0] - axes.T @ (axes @ seen[0])
@@ -188,24 +188,28 @@ def workspace(
 
 
 def _filled(
-    laid: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int
+    view_fields: Callable[[float], Reach], seeds: Array, starts: int, extent: float, resolution: int
 ) -> Reach:
     """Return a grid with ``resolution`` nodes along the longest side, filled from seeds of this extent.
 
     A coarse grid first finds the extent of the region. The grid is refined if the region is narrower than its cells.
     """
-    reach, wide = _grown(laid, seeds, extent, min(WORKSPACE_NODES, resolution))
-    reach, extent = _grown(laid, seeds, extent if wide == extent else reach.span() * reach.size, resolution)
+    reach, wide = _grown(view_fields, seeds, extent, min(WORKSPACE_NODES, resolution))
+    reach, extent = _grown(
+        view_fields, seeds, extent if wide == extent else reach.span() * reach.size, resolution
+    )
     most = resolution ** len(reach.origin) / 4
     while len(reach.found) < most and not reach.shows(seeds, starts):
         resolution *= 2
-        reach, extent = _grown(laid, seeds, extent, resolution)
+        reach, extent = _grown(view_fields, seeds, extent, resolution)
     return reach
 
 
-def _grown(laid: Callable[[float], Reach], seeds: Array, extent: float, count: int) -> tuple[Reach, float]:
+def _grown(
+    view_fields: Callable[[float], Reach], seeds: Array, extent: float, count: int
+) -> tuple[Reach, float]:
     """Return a filled grid and its extent, doubled until all reached nodes are on it."""
-    while not (reach := laid(extent / count)).flood(seeds, 2 * count):
+    while not (reach := view_fields(extent / count)).flood(seeds, 2 * count):
         extent *= 2.0
         system = reach.system
         if extent > ENDLESS * system.characteristic.length:

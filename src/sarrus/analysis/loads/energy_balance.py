@@ -16,7 +16,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.lazy_import import lazy_import
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contacts.contact_state import touch_names, touch_rows, touching_of
+from sarrus.dynamics.contacts.contact_state import contact_elements, contact_names, contact_row_state
 from sarrus.dynamics.system import System
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.symbolic.multibody.powers import actuator_drives, element_powers, magnetic_fields
@@ -221,10 +221,10 @@ def _contacts(
     """
     count, t, lost = len(trajectory.t), trajectory.t, -trajectory.contact_loss
     impacts: list[Column] = [("impact", "", np.zeros(count), hits, 0.0)] if hits.any() else []
-    if not trajectory.contact_row_names and not len(trajectory.meetings.table):
+    if not trajectory.contact_row_names and not len(trajectory.contact_log.table):
         return impacts, rest, True
     blocks: dict[tuple[str, str], Array] = {}
-    if trajectory.contact_row_names == touch_names(system):
+    if trajectory.contact_row_names == contact_names(system):
         blocks = _touched(system, trajectory)
     powers = np.array(list(blocks.values())).reshape(len(blocks), count)
     splines = [integral(t, power) for power in powers]
@@ -253,13 +253,16 @@ def _shares(lost: Array, powers: Array) -> Array:
 
 def _touched(system: System, trajectory: Trajectory) -> dict[tuple[str, str], Array]:
     """Return the power (T,) [W] of every contact, stop and joint with dry friction."""
-    touching = touching_of(system)
+    elements = contact_elements(system)
     rates = np.array(
-        [touch_rows(system, q, v, x).rates for q, v, x in zip(trajectory.q, trajectory.v, trajectory.t)]
+        [
+            contact_row_state(system, q, v, x).rates
+            for q, v, x in zip(trajectory.q, trajectory.v, trajectory.t)
+        ]
     )
     powers = trajectory.contact_forces * rates
     kinds = {"contact": "contact", "stop": "stop", "friction": "dry friction"}
-    return {(kinds[one.kind], one.name): powers[:, one.rows].sum(axis=1) for one in touching}
+    return {(kinds[one.kind], one.name): powers[:, one.rows].sum(axis=1) for one in elements}
 
 
 def _elements(system: System, multipliers: ca.SX) -> dict[tuple[str, str], ca.SX]:

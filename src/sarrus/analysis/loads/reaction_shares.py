@@ -138,7 +138,7 @@ def sharing(system: Evaluations, connections: tuple[Connection, ...], stiffness:
         else:
             k = labels.index(label)
             one, place = connections[k], slice(6 * k, 6 * k + 6)
-            if one.what == "touch":
+            if one.what == "contact":
                 raise ArgumentError(
                     f"{system.name}: stiffness of {label!r}: the forces of contacts with Coulomb friction follow from "
                     "their laws. Stiffness is for joints, closures, couplings and contacts that are constraints",

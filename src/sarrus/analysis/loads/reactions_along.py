@@ -30,7 +30,7 @@ from sarrus.base.files.atomic import checked_path
 from sarrus.base.files.netcdf import Dataset, Variable
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.contact_state import Mode, contact_state, touch_rows, touching_of
+from sarrus.dynamics.contacts.contact_state import Mode, contact_elements, contact_row_state, contact_state
 from sarrus.dynamics.impacts.activity import active
 from sarrus.dynamics.system import System
 from sarrus.motion.records.closed_constraints import as_in_run
@@ -207,8 +207,8 @@ def reactions_along(
         raise ArgumentError(
             f"trajectory {trajectory.name!r}: no mechanism is known that has joints", element="mechanism"
         )
-    if system.touching_geometries and len(trajectory.meetings.table):
-        name = system.touching_geometries[0]
+    if system.contact_geometries and len(trajectory.contact_log.table):
+        name = system.contact_geometries[0]
         raise ArgumentError(
             f"trajectory {trajectory.name!r}: contacts between geometries without closed form, such as {name!r}, push "
             "in this run, and reactions do not include their forces. Use contacts in closed form: add_contact, or "
@@ -289,7 +289,7 @@ def _shared(
     wrench, multipliers = loads.wrench.copy(), run.multipliers[samples]
     determined = np.ones(wrench.shape, dtype=bool)
     settled = np.ones(wrench.shape, dtype=bool)
-    touched = bool(touching_of(system)) and run.contact_forces.shape[1] > 0
+    touched = bool(contact_elements(system)) and run.contact_forces.shape[1] > 0
     comes = bool(active(system))
     size = system.parts.tau.stop
     for place, k in enumerate(samples.tolist()):
@@ -326,7 +326,7 @@ def _left_out(system: System, run: Trajectory, samples: NDArray[np.int64]) -> ND
         needed = system.mass_matrix(q, t) @ a + system.bias_force(q, v, t)
         given = system.passive_force(q, v, t) + system.input_force(q, v, u, t)
         given = given + system.constraint_jacobian(q, v, t).T @ run.multipliers[k]
-        pushed = touch_rows(system, q, v, t).rows.T @ run.contact_forces[k]
+        pushed = contact_row_state(system, q, v, t).rows.T @ run.contact_forces[k]
         size = np.abs(needed) + np.abs(given) + np.abs(pushed)
         found[place] = np.abs(needed - given - pushed).max() > MEANS_MISS * size.max()
     return found
@@ -339,7 +339,7 @@ def _ways(system: System, run: Trajectory, k: int) -> Array:
     """
     state = contact_state(system, run.q[k], run.v[k], run.a[k], float(run.t[k]))
     more = np.zeros(len(state.names), dtype=bool)
-    for one, mode in zip(state.touching, state.modes):
+    for one, mode in zip(state.elements, state.modes):
         more[one.rows] = mode is Mode.OPEN and bool(np.any(run.contact_forces[k, one.rows] != 0.0))
     return np.hstack([state.laws.ways, np.eye(len(more))[:, more]])
 

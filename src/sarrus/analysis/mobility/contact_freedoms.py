@@ -14,7 +14,7 @@ import numpy as np
 
 from sarrus.analysis.mobility.tolerances import LOCKED_ROW, SQUEEZED
 from sarrus.base.arrays import Array, read_only
-from sarrus.dynamics.contacts.contact_state import Touching, touch_rows, touching_of
+from sarrus.dynamics.contacts.contact_state import ContactElement, contact_elements, contact_row_state
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, stack
@@ -78,9 +78,9 @@ def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0)
     ``free`` spans the motions that A allows.
     """
     size = system.characteristic
-    found, touching = touch_rows(system, q, np.zeros(system.nv), t), touching_of(system)
+    found, elements = contact_row_state(system, q, np.zeros(system.nv), t), contact_elements(system)
     closed = [
-        one for one, gap in zip(touching, found.gaps) if one.kind != "friction" and abs(gap) <= one.reach
+        one for one, gap in zip(elements, found.gaps) if one.kind != "friction" and abs(gap) <= one.reach
     ]
     scaled = np.linalg.qr(size.columns[:, None] * free)[0]
     along = scaled / size.columns[:, None]
@@ -133,14 +133,15 @@ def _closes(rows: Array) -> bool:
     return ranked(rows, relative=FINE_RANK_CUT).rank == rows.shape[1] and bool(_opened(rows)[2].all())
 
 
-def _force_closure(closed: list[Touching], rows: Array) -> bool:
+def _force_closure(closed: list[ContactElement], rows: Array) -> bool:
     """Return whether forces inside the friction cones balance each other and span all loads.
 
     Maximises s with (μ n − s, r_t) in the cone, n ≤ 1, and no resultant along the motions; s > 0 is the proof.
     """
     used = [
         np.arange(
-            one.rows.start, one.rows.stop if one.static > 0.0 and one.facing < 0 else one.rows.start + 1
+            one.rows.start,
+            one.rows.stop if one.static > 0.0 and one.opposite_flank < 0 else one.rows.start + 1,
         )
         for one in closed
     ]

@@ -97,7 +97,7 @@ def exchanged_joints(
     size = loose.characteristic
     blocks = []
     for place, q in zip(found, spread):
-        extra = size.even(loose.constraint_jacobian(q, t=t))
+        extra = size.scaled_rows(loose.constraint_jacobian(q, t=t))
         free = place.free(np.ones(system.nc, dtype=bool))
         blocks.append(dense.product(np.ascontiguousarray(free.T), extra))
     for chosen in islice(_chosen(options, blocks), COMBINATIONS_BUILT):
@@ -242,7 +242,7 @@ def _same(
         ):
             return None
         moved = [
-            ranked(s.characteristic.even(s.constraint_jacobian(at, t=t)), relative=RANK_CUT)
+            ranked(s.characteristic.scaled_rows(s.constraint_jacobian(at, t=t)), relative=RANK_CUT)
             for s, at in ((system, place.q), (other, q))
         ]
         if moved[1].rank != other.nc or moved[0].null.shape[1] != moved[1].null.shape[1]:

@@ -22,7 +22,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.closing.assembly import survey
+from sarrus.dynamics.closing.assembly import rank_analysis
 from sarrus.dynamics.closing.branches import Branch, find_branches, goes_on, tangents
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.closing.manifold import closed_start, comparable, typical_size
@@ -271,7 +271,7 @@ def mobility(
         finite = max((branch.dof for branch in branches), default=0)
         generic = max([parts.rank, *(_rows(system, branch.q, t, cut).rank for branch in branches)])
     elif system.nc > system.nh:
-        generic = max(parts.rank, survey(system, q, t).rank)
+        generic = max(parts.rank, rank_analysis(system, q, t).rank)
     sure = parts.determined.copy()
     for branch in branches:
         sure |= _rows(system, branch.q, t, cut).determined

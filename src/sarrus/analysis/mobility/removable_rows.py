@@ -30,7 +30,7 @@ from sarrus.analysis.mobility.tolerances import (
 )
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.branches import Branch
-from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, descend
+from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, levenberg_marquardt_close
 from sarrus.dynamics.closing.manifold import close, finite_jacobian, second_derivatives, stays_closed
 from sarrus.dynamics.impacts.activity import active
 from sarrus.dynamics.system import System
@@ -109,7 +109,7 @@ def beside(system: System, here: Place, t: float) -> list[Place]:
 def place_at(system: System, q: Array, t: float, bent: bool) -> Place:
     """Return the `Place` of a closed configuration, with curvatures if ``bent``."""
     size, nh, data = system.characteristic, system.nh, data_of(system)
-    rows = size.even(finite_jacobian(system, q, t))
+    rows = size.scaled_rows(finite_jacobian(system, q, t))
     largest = dense.largest(rows)
     kernel = ranked(rows[:nh], data.rank_cut(RANK_CUT) * largest).null
     k = kernel.shape[1] if bent else 0
@@ -231,7 +231,7 @@ def opened(system: System, rows: Rows | System, t: float, here: Place) -> Array:
     for _ in range(ROW_TRIALS if kernel.shape[1] else 0):
         x = dense.product(kernel, rng.standard_normal(len(kernel.T)))
         p = system.move(q, TRIAL_STEP / 2 / dense.norm(x) * x / size.columns)
-        p = descend(rows, p, t, np.ones(system.nv))[0]
+        p = levenberg_marquardt_close(rows, p, t, np.ones(system.nv))[0]
         left = np.abs(rows.constraint_residual(p, t)[: rows.nh]).max(initial=0.0)
         if left < data_of(system).accepted(ROWS_CLOSED) and not stays_closed(system, p, q, t):
             worst = np.maximum(worst, np.abs(size.rows[:nh] * system.constraint_residual(p, t)))

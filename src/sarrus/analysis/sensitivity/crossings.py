@@ -75,7 +75,7 @@ def crossings_of(run: Trajectory) -> list[Crossing]:
         return []
     size = _size(run)
     limits = [float(run.t[0]), *(0.5 * (a + b) for a, b in pairwise(times)), float(run.t[-1])]
-    return [_laid(run, size, time, *limits[k : k + 2]) for k, time in enumerate(times)]
+    return [_step_across(run, size, time, *limits[k : k + 2]) for k, time in enumerate(times)]
 
 
 def is_beside_at_end(run: Trajectory) -> np.ndarray:
@@ -93,7 +93,7 @@ def _size(run: Trajectory) -> Array:
     return values / largest if 0.0 < largest < np.inf else np.ones(len(run.t))
 
 
-def _laid(run: Trajectory, size: Array, time: float, earliest: float, latest: float) -> Crossing:
+def _step_across(run: Trajectory, size: Array, time: float, earliest: float, latest: float) -> Crossing:
     """Return the shortest step within limits across the singular configuration at ``time`` whose stages keep a
     distance.
     """

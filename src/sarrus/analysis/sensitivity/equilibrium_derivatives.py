@@ -133,7 +133,7 @@ def eigenvalue_derivatives(
     zeros that belong to the surface of equilibria are left out.
     """
     check_is("eigenvalue_derivatives", system, System)
-    system.without_activations("derivatives of eigenvalues")
+    system.require_no_activations("derivatives of eigenvalues")
     rest = _Rest(system, q, u, t, tau, parameters)
     follows = rest.sensitivity()
     columns, z = rest.columns, rest.rows.null

@@ -104,7 +104,7 @@ class Flow:
         ahead = x.copy()
         ahead[self.columns.q] += LOOK_AHEAD * h * system.coordinate_rate(x[self.columns.q], x[self.columns.v])
         ahead[system.parts.t] += LOOK_AHEAD * h
-        here, there = (system.characteristic.even(self._jacobian(each)) for each in (x, ahead))
+        here, there = (system.characteristic.scaled_rows(self._jacobian(each)) for each in (x, ahead))
         rows = at_rank(here, self.rank)
         u, w = rows.left[:, -1], rows.right[:, -1]
         return bool(rows.kept[-1] < 2.0 / LOOK_AHEAD * abs(u @ (there - here) @ w))

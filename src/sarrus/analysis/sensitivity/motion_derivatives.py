@@ -22,7 +22,7 @@ from sarrus.analysis.sensitivity.parameters import chosen_parameters
 from sarrus.analysis.sensitivity.step import change_names, refuse_limited
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
-from sarrus.dynamics.contacts.contact_state import without_dry_friction
+from sarrus.dynamics.contacts.contact_state import require_no_dry_friction
 from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.state_functions import StateFunction, trace_function
 from sarrus.dynamics.solve.workspace import Workspace
@@ -101,8 +101,8 @@ def motion_derivatives(
     check_is("motion_derivatives", system, System)
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
-    system.without_touches("derivatives of a motion")
-    without_dry_friction(system, "derivatives of a motion")
+    system.require_no_contacts("derivatives of a motion")
+    require_no_dry_friction(system, "derivatives of a motion")
     work = system.workspace()
     refuse_jumps(work, work.normalized(q), t0, duration, "derivatives of a motion")
     names, places = chosen_parameters(system, parameters)

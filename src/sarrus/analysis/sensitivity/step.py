@@ -16,7 +16,7 @@ from sarrus.analysis.sensitivity.parameters import chosen_parameters
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import positive_number
-from sarrus.dynamics.contacts.contact_state import without_dry_friction
+from sarrus.dynamics.contacts.contact_state import require_no_dry_friction
 from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.dynamics.system import System
 from sarrus.kernels.contact.tolerances import AT_BOUND
@@ -101,8 +101,8 @@ def step_derivatives(
     """
     check_is("step_derivatives", system, System)
     dt = positive_number(dt, f"{system.name}: dt", unit=" [s]", element="dt")
-    system.without_touches("derivatives of a step")
-    without_dry_friction(system, "derivatives of a step")
+    system.require_no_contacts("derivatives of a step")
+    require_no_dry_friction(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
     refuse_jumps(system.workspace(), system.normalized(q), t, float(dt), "derivatives of a step")
     x = on_constraints(system, q, v, u, t)

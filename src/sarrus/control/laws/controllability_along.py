@@ -180,7 +180,7 @@ def _basis(work: Workspace, q: Array, t: float) -> tuple[Array, Array]:
     zero, size = np.zeros(work.nv), work.characteristic
     A = work.constraint_jacobian(q, zero, t)
     rank = constraint_rank(work, q, zero, t, A)
-    return at_rank(size.even(A), rank).null, driving_matrix(work, q, zero, t) / size.columns[:, None]
+    return at_rank(size.scaled_rows(A), rank).null, driving_matrix(work, q, zero, t) / size.columns[:, None]
 
 
 def _reached(work: Workspace, q: Array, t: float) -> Array:
@@ -206,7 +206,7 @@ def _load(work: Workspace, times: Mapping[str, Array], t: float, q: Array) -> Sw
     held = work.copy()
     held.parameters.update({activity_parameter(name): float(value) for name, value in on.items()})
     zero = np.zeros(work.nv)
-    A = work.characteristic.even(held.constraint_jacobian(q, zero, t))
+    A = work.characteristic.scaled_rows(held.constraint_jacobian(q, zero, t))
     rows = [k for name in names for k in range(*held.closure_rows[name].indices(len(A)))]
     others = np.delete(A, rows, axis=0)
     scale = max(float(np.abs(A).max(initial=0.0)), LEAST_DIVISOR)

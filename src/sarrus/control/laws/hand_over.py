@@ -176,7 +176,7 @@ class TracedHandOver:
         held = work.varied(
             {activity_parameter(name): 1.0 for name in self.given.names if name in work.closure_rows}
         )
-        A = held.characteristic.even(held.constraint_jacobian(q, v, t))[: self.rows_of_law]
+        A = held.characteristic.scaled_rows(held.constraint_jacobian(q, v, t))[: self.rows_of_law]
         others, cut = np.delete(A, self.rows, axis=0), HANDED_OVER * np.abs(A).max(initial=LEAST_DIVISOR)
         return float(ranked(A, cut).rank > (ranked(others, cut).rank if len(others) else 0))
 

@@ -41,7 +41,7 @@ from sarrus.dynamics.solve.ranks import look_around
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.kernels.memory import law_layout as ll
-from sarrus.kernels.platform.c_function import command, distribution
+from sarrus.kernels.platform.c_function import hierarchy, hierarchy_in_cones
 from sarrus.symbolic.equations.symbolic import ParameterValues
 
 # For so many topologies the rank of A is kept.
@@ -84,7 +84,7 @@ class Law:
         **by_name: Any,
     ) -> None:
         check_is(type(self).__name__, system, System)
-        system.without_activations("control laws")
+        system.require_no_activations("control laws")
         options = chosen(options, LawOptions, by_name)
         self.system = system
         nearest = np.zeros(system.nu)
@@ -120,7 +120,7 @@ class Law:
         self.settings = SettingValues(f"{self.name} of {system.name}", settings.values, self._own_input())
         self.arrays.tolerances.damping = options.checked_damping(self.name)
         self.limits = self._limits(options)
-        self.kernel = command if self.limits is None else distribution
+        self.kernel = hierarchy if self.limits is None else hierarchy_in_cones
         self.arrays.tolerances.level_cut = LEVEL_CUT
         self.is_prepared = False
         self._ranks: dict[tuple[float, ...], tuple[int, Array, list[float]]] = {}
@@ -422,7 +422,7 @@ class Law:
     def shaping_parameters(self) -> tuple[str, ...]:
         """Names of the parameters on which the rank of the constraint rows of the law depends."""
         equations = self.system.equations
-        return self.system.model.lasting("shaping parameters", lambda: equations.shaping_parameters)
+        return self.system.model.cached("shaping parameters", lambda: equations.shaping_parameters)
 
     def rank_near(self, work: Workspace, q: ArrayLike, v: ArrayLike, t: float) -> tuple[int, Array]:
         """Return the rank of the constraint rows near a state, and the cut and scale of their pivots."""

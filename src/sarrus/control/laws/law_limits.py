@@ -19,7 +19,7 @@ from sarrus.dynamics.optimize.cone_rows import ConeRows
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 
 OUTCOMES = {
     cn.EXACT: "exact",
@@ -91,7 +91,7 @@ class LawLimits:
                 "report": np.zeros(sum(report)),
             },
         )
-        self.memory, self.report = laid(0, memory), laid(0, report)
+        self.memory, self.report = view_fields(0, memory), view_fields(0, report)
         self._slots = 2 * len(levels)
         self._kinds, self._most_rows = (nu, count, len(extra.h), more), rows
         self._names = [f"actuator {name!r}" for name in actuators]
@@ -177,7 +177,7 @@ class LawLimits:
         """Return the kernel's workspace with the last answer."""
         total, rows = sum(self._counts(law, levels, rank)), self._most_rows
         sizes = cn.distribution_sizes(int(law.table.nu), total, len(levels), rows, 0)
-        return cn.DistributionWorkspace(*laid(self.arrays["work"], sizes))
+        return cn.DistributionWorkspace(*view_fields(self.arrays["work"], sizes))
 
     def _left_of_levels(
         self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int

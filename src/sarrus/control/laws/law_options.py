@@ -21,7 +21,7 @@ from sarrus.dynamics.optimize.cone_rows import ConeRows
 from sarrus.dynamics.optimize.tolerances import PROGRAM_ACCEPTED, PROGRAM_TARGET, WARM_SHIFT
 from sarrus.dynamics.system import System
 from sarrus.kernels.memory import law_contact_layout as cn
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 
 # The last level of a law whose norm is no matter of weights.
 LEAST_NORM = "least norm"
@@ -111,7 +111,7 @@ class LawOptions:
         first = 1 if contacts else 0
         sizes = cn.physics(system.nu, contacts, unknowns, first + reflexes + levels)
         data = np.zeros(sum(sizes))
-        parts = laid(data, sizes)
+        parts = view_fields(data, sizes)
         parts.lower[:], parts.upper[:] = self.controls(law, system)
         parts.weights[:] = 1.0
         if self.relaxation is not None:

@@ -28,7 +28,7 @@ from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 from sarrus.symbolic.equations.equations import activity_parameter, stick_parameter
 
 
@@ -53,7 +53,9 @@ class ContactTerms:
         e = system.equations
         if not e.contacts:
             plants = (
-                "; friction='coulomb' is for plants, a law needs a mechanism of its own" if e.touches else ""
+                "; friction='coulomb' is for plants, a law needs a mechanism of its own"
+                if e.friction_contacts
+                else ""
             )
             raise ArgumentError(
                 f"{system.name} has no contacts; add them with Mechanism.add_contact or add_contact_patch{plants}",
@@ -91,7 +93,7 @@ class ContactTerms:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Distribution(Command):
+class ContactCommand(Command):
     """The controls of a law with contacts, their contact forces, and the certificate of the cone program.
 
     Attributes
@@ -136,8 +138,8 @@ class ContactLaw(Law):
     closed, share : columns with an entry for each contact, over the symbols of the system and the settings: 1 if it is
         closed, and the allowed part of its largest normal force, 0 to 1.
     sliding : column with 1 for each closed contact that slides: it has no friction and is not held along its plane.
-    reflexes : levels before the tasks. ``relaxation`` has no number for them; they get the largest one. `Distribution`
-        has no `Level` of them.
+    reflexes : levels before the tasks. ``relaxation`` has no number for them; they get the largest one.
+        `ContactCommand` has no `Level` of them.
     options : `ContactOptions`; each of them may be given by its name instead.
     """
 
@@ -260,10 +262,10 @@ class ContactLaw(Law):
         """
         assert self.limits is not None
         count, found = len(self.terms.names), list(super()._limits_in_use())
-        physics = laid(
+        physics = view_fields(
             self.limits.arrays["physics"], cn.physics(self.system.nu, count, self.unknowns, len(self.levels))
         )
-        shares = laid(self.arrays.work, ll.law_sizes(self.table)).contacts[count:]
+        shares = view_fields(self.arrays.work, ll.law_sizes(self.table)).contacts[count:]
         for k, (name, force) in enumerate(self.contact_forces.items()):
             if self.closed[k] and self._friction != cn.NO_LIMITS:
                 most = float(shares[k] * physics.largest[k])
@@ -283,23 +285,23 @@ class ContactLaw(Law):
         forces = self.arrays.answer[self.system.nu : self.unknowns]
         return {name: forces[p].copy() for name, p in zip(self.terms.names, self.terms.places)}
 
-    def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> Distribution:
-        """Return a `Distribution`: u with contact forces, certificate, and a `Level` for each demand.
+    def solve(self, q: ArrayLike, v: ArrayLike, t: float = 0.0, *, throw: bool = True) -> ContactCommand:
+        """Return a `ContactCommand`: u with contact forces, certificate, and a `Level` for each demand.
 
         Raises `SolveError` if a demand is missed, unless ``throw`` is False. If limits are the reason the error names
         the contacts and actuators in conflict.
         """
         result = super().solve(q, v, t, throw=throw)
-        assert isinstance(result, Distribution)
+        assert isinstance(result, ContactCommand)
         return result
 
-    def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Distribution:
+    def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> ContactCommand:
         found = super()._command(q, v, t)
         assert self.limits is not None
         told = {entry.name: getattr(found, entry.name) for entry in fields(found)}
         told["levels"] = found.levels[: self._reflexes.start] + found.levels[self._reflexes.stop :]
         facts = self.limits.facts
-        return Distribution(
+        return ContactCommand(
             **told,
             contact_forces=self.contact_forces,
             determined=self._determined(q, v, t),
@@ -326,5 +328,5 @@ class ContactLaw(Law):
     @property
     def closed(self) -> np.ndarray:
         """Mask of the contacts that the law took as closed at its last call."""
-        closed = laid(self.arrays.work, ll.law_sizes(self.table)).contacts
+        closed = view_fields(self.arrays.work, ll.law_sizes(self.table)).contacts
         return np.asarray(closed[: len(self.terms.names)] != 0.0)

@@ -14,7 +14,7 @@ from sarrus.control.laws.law_options import LawOptions
 from sarrus.control.legged.tolerances import FORCE_WEIGHT
 from sarrus.dynamics.system import System
 from sarrus.kernels.memory import law_contact_layout as cn
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 
 FRICTION = {"cone": cn.CONE, "pyramid": cn.PYRAMID, "none": cn.NO_LIMITS}
 
@@ -61,7 +61,7 @@ class ContactOptions(LawOptions):
         self.refuse_servos(law, system)
         elements = system.equations.contacts
         data = super().physics(law, system, unknowns, levels, len(elements), reflexes, unit)
-        parts = laid(data, cn.physics(system.nu, len(elements), unknowns, 1 + reflexes + levels))
+        parts = view_fields(data, cn.physics(system.nu, len(elements), unknowns, 1 + reflexes + levels))
         parts.weights[system.nu :] = FORCE_WEIGHT
         given = self.coefficients or {}
         for k, contact in enumerate(elements):

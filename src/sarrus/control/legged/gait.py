@@ -24,7 +24,7 @@ from sarrus.control.legged.tolerances import (
     RETURN_SPEED,
     STOOD_BEFORE,
 )
-from sarrus.control.legged.touchdown import Footing
+from sarrus.control.legged.touchdown import Stance
 from sarrus.control.motion.tasks import Quantity, centre_of_mass, point, quantity
 from sarrus.dynamics.system import System
 
@@ -156,17 +156,17 @@ class TracedGait:
         begun = ca.fmax(t - n["start"], 0.0) / n["period"]
         self._phase = phase = [ca.fmod(begun + o + PERIODS_AHEAD, 1.0) for o in offsets]
         self._scheduled = [ca.if_else(walking, ca.if_else(p < n["duty"], 1.0, 0.0), 1.0) for p in phase]
-        footing = self._touchdowns(settings)
-        self.closed = ca.vertcat(*[ca.if_else(walking, footing.stands[k], 1.0) for k in range(len(phase))])
+        stance = self._touchdowns(settings)
+        self.closed = ca.vertcat(*[ca.if_else(walking, stance.stands[k], 1.0) for k in range(len(phase))])
         self.terms = self._ground.stand_on(
-            self.closed if lost is None else self.closed * (1.0 - lost), footing.stood
+            self.closed if lost is None else self.closed * (1.0 - lost), stance.stood
         )
         share = []
         for k, p in enumerate(phase):
             since = p * n["period"]
             # a foot that has stood since before the start has nothing to take over
             since = ca.if_else(t - since <= n["start"] + STOOD_BEFORE, n["ramp"], since)
-            since = ca.if_else(settings.period > 0.0, footing.since[k], since)
+            since = ca.if_else(settings.period > 0.0, stance.since[k], since)
             lasts = (ca.if_else(p < n["duty"], n["duty"], 1.0 + n["duty"]) - p) * n["period"]
             ends = ca.fmin(since, lasts) / n["ramp"]
             risen = smooth_step(ends) * (1.0 - 2.0 * LEAST_SHARE) + 2.0 * LEAST_SHARE
@@ -187,11 +187,11 @@ class TracedGait:
             )  # fmt: skip
             self._steps = TracedSteps(gait.steps, system, terms, settings, gait.offsets, stride)
 
-    def _touchdowns(self, settings: Settings) -> Footing:
-        """Return the `Footing`: which feet stand."""
+    def _touchdowns(self, settings: Settings) -> Stance:
+        """Return the `Stance`: which feet stand."""
         n, terms = self._n, self._ground.terms
         contacts = self.system.mechanism.contacts if self.system.mechanism else {}
-        footing = Footing({name: contacts[name].body for name in terms.names}, settings, n["search"])
+        stance = Stance({name: contacts[name].body for name in terms.names}, settings, n["search"])
         falling, down = [], []
         half = 0.5 * ca.fmax(1.0 - n["duty"], LEAST_SWING) * n["period"]
         for k, late in enumerate(self._scheduled):
@@ -201,10 +201,10 @@ class TracedGait:
             swings = 6.0 * part * (1.0 - part) * (n["apex"] + n["touchdown"]) / half
             down.append(late * n["descent"] + falls * swings)
         rate = [terms.rate[place.start] for place in terms.places]
-        footing.find(
+        stance.find(
             [ca.if_else(self._walking, s, 1.0) for s in self._scheduled], falling, down, rate, terms.gap
         )
-        return footing
+        return stance
 
     def _progress(self, k: int) -> ca.SX:
         """Return the completed part of the swing of a foot, 0 to 1."""

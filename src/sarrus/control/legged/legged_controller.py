@@ -23,7 +23,7 @@ from sarrus.control.legged.gait import Gait, SwingFeet, TracedGait, Travel
 from sarrus.control.legged.terrain import Height
 from sarrus.control.legged.tolerances import LEAST_SHARE
 from sarrus.control.motion.bounds import Bound
-from sarrus.control.motion.joint_bounds import JointLimits
+from sarrus.control.motion.joint_bounds import JointLimitBound
 from sarrus.control.motion.regulator import Regulation
 from sarrus.control.motion.tasks import Task
 from sarrus.dynamics.system import System
@@ -31,7 +31,7 @@ from sarrus.dynamics.system import System
 _One = (
     Task
     | Bound
-    | JointLimits
+    | JointLimitBound
     | ContactForce
     | CentreOfPressure
     | SwingFeet
@@ -54,10 +54,10 @@ class LeggedController(ContactLaw):
     Parameters
     ----------
     system : the model, with contacts (`Mechanism.add_contact`, `add_contact_patch`). Closures and passive joints are
-        allowed; redundant contacts too: see ``determined`` of `Distribution`.
-    tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimits`, `ContactForce`, `CentreOfPressure`,
-        `SwingFeet`, `Travel`, `Balance`, `Height`, `Regulation`, or a list of tasks of one level; inequalities and
-        regulation are levels of their own.
+        allowed; redundant contacts too: see ``determined`` of `ContactCommand`.
+    tasks : levels, the most important first; each a `Task`, `Bound`, `JointLimitBound`, `ContactForce`,
+        `CentreOfPressure`, `SwingFeet`, `Travel`, `Balance`, `Height`, `Regulation`, or a list of tasks of one level;
+        inequalities and regulation are levels of their own.
     gait : schedule of the contacts. Without one all are closed, and the settings NAME.closed (1 or 0) switch them:
         measured contacts, or a schedule of the user's own. In sampled laws the allowed part of ``largest_force`` of a
         contact then goes to 1 or 0 within ``hand_over`` [s]; the contact is open when it is zero.
@@ -199,13 +199,13 @@ def _demand(
     task: _One,
     name: str,
 ) -> Demand | ForceDemand:
-    if isinstance(task, Task | Bound | JointLimits | Regulation):
+    if isinstance(task, Task | Bound | JointLimitBound | Regulation):
         return task.demand(system, settings, name)
     if isinstance(task, ContactForce | CentreOfPressure):
         return task.demand(system, terms, closed, settings, name)
     if not isinstance(task, SwingFeet | Travel | Balance | Height):
         raise ArgumentError(
-            f"{system.name}: a task must be a Task, Bound, JointLimits, ContactForce, CentreOfPressure, SwingFeet, "
+            f"{system.name}: a task must be a Task, Bound, JointLimitBound, ContactForce, CentreOfPressure, SwingFeet, "
             f"Travel, Balance, Height or Regulation, or a list of them, got {task!r}",
             element="tasks",
         )

@@ -8,7 +8,7 @@ from sarrus.control.laws.demands import Settings
 from sarrus.control.legged.tolerances import FOOT_HELD_UP
 
 
-class Footing:
+class Stance:
     """Stance of each foot over the symbols of a system, by contact 1 or 0.
 
     A foot that is scheduled to stand does so once its gap is below ``search``, or once it is stopped on its way down; a

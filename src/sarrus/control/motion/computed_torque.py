@@ -47,7 +47,7 @@ class ComputedTorque(Law):
         **limits: Any,
     ) -> None:
         check_is(type(self).__name__, system, System)
-        system.without_activations("control laws")
+        system.require_no_activations("control laws")
         name_or_names("coordinates", coordinates)
         if actuators is not None:
             names("actuators", actuators)

@@ -117,7 +117,10 @@ class HybridMotionForce(Law):
         rank, cuts = super().rank_near(work, q, v, t)
         x = work.pack(q, v, None, t)
         jacobian = work.constraint_jacobian(x[work.parts.q], x[work.parts.v], t)
-        sure, names = at_rank(work.characteristic.even(jacobian), rank).determined, work.constraint_names
+        sure, names = (
+            at_rank(work.characteristic.scaled_rows(jacobian), rank).determined,
+            work.constraint_names,
+        )
         for row in self._rows:
             if not sure[row] and jacobian[row].any():  # a row that is off says NOT_ACHIEVABLE by itself
                 unique = ", ".join(name for name, yes in zip(names, sure) if yes)

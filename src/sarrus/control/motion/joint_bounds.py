@@ -1,4 +1,4 @@
-"""`JointLimits`: the joint limits of a mechanism as a `Bound`."""
+"""`JointLimitBound`: the joint limits of a mechanism as a `Bound`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sarrus.dynamics.system import System
 
 
 @dataclass(frozen=True, eq=False)
-class JointLimits:
+class JointLimitBound:
     """A `Bound` that keeps all joints of a mechanism within their limits.
 
     ``margin`` [m, rad] is the distance kept from the limits. ``coordinates`` names the bounded coordinates, also ones

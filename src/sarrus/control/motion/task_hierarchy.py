@@ -12,7 +12,7 @@ from sarrus.base.errors import ArgumentError, check_is
 from sarrus.control.laws.demands import Demand, ForceDemand, Settings
 from sarrus.control.laws.law import Law
 from sarrus.control.motion.bounds import Bound
-from sarrus.control.motion.joint_bounds import JointLimits
+from sarrus.control.motion.joint_bounds import JointLimitBound
 from sarrus.control.motion.tasks import Task
 from sarrus.dynamics.model.state_functions import trace_function
 from sarrus.dynamics.system import System
@@ -28,8 +28,8 @@ class TaskHierarchy(Law):
     Parameters
     ----------
     system : the model of the law.
-    tasks : list of `Task`, `Bound`, `JointLimits` of `sarrus.control`, the most important first. Their ``name`` names
-        levels and settings.
+    tasks : list of `Task`, `Bound`, `JointLimitBound` of `sarrus.control`, the most important first. Their ``name``
+        names levels and settings.
     rest : function g(q, v, t) of CasADi vectors, a generalized force (nv,) for the motions that no task uses, such as
         damping; default: zero.
     weights : (nu,) of the norm of u that selects among controls with the same motion.
@@ -42,7 +42,7 @@ class TaskHierarchy(Law):
     def __init__(
         self,
         system: System,
-        tasks: Sequence[Task | Bound | JointLimits],
+        tasks: Sequence[Task | Bound | JointLimitBound],
         *,
         rest: Callable[..., Any] | None = None,
         weights: ArrayLike | None = None,

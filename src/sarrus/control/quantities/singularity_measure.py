@@ -208,7 +208,12 @@ def _places(system: System, q: ArrayLike | None, t: float) -> list[_Place]:
             continue
     sizes, own = system.characteristic, _own_rows(system)
     return [
-        _Place(p, t, sizes.even(system.constraint_jacobian(p, t=t))[own], rank_cut(system, p, t, even=True))
+        _Place(
+            p,
+            t,
+            sizes.scaled_rows(system.constraint_jacobian(p, t=t))[own],
+            rank_cut(system, p, t, even=True),
+        )
         for p in places
     ]
 

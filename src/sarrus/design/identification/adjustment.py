@@ -216,7 +216,7 @@ def _closed(regressor: Regressor, log: Measurements) -> list[_Sample]:
         if system.nc:
             q = _close(regressor, q, t, holonomic, k)
             jacobian = system.constraint_jacobian(q, v, t)
-            even = c.even(jacobian)
+            even = c.scaled_rows(jacobian)
             own = min(rank, regressor.rank(jacobian))
             own_holonomic = min(holonomic, regressor.rank(jacobian[: system.nh])) if system.nh else 0
             solved = at_rank(even, own)
@@ -246,7 +246,7 @@ def _close(regressor: Regressor, q: Array, t: float, rank: int, sample: int) -> 
         residual = system.constraint_residual(q, t)
         if not nh or np.abs(c.rows[:nh] * residual).max() < SAMPLE_CLOSED:
             break
-        even = at_rank(c.even(system.constraint_jacobian(q, t=t)[:nh]), rank)
+        even = at_rank(c.scaled_rows(system.constraint_jacobian(q, t=t)[:nh]), rank)
         step = -even.solve(c.rows[:nh] * residual) / c.columns
         q = system.move(q, step)
         reach += float(np.abs(c.columns * step).max())

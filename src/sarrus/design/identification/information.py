@@ -132,7 +132,7 @@ class Information:
         """Return D⁺ (B, nd, nc)."""
         c = self.regressor.system.model.characteristic
         columns = c.columns[self.dependent]
-        even = c.even(jacobian)[:, :, self.dependent]
+        even = c.scaled_rows(jacobian)[:, :, self.dependent]
         return np.asarray(left_inverse(even) / columns[:, None] * c.rows)
 
     def _allowed(self, jacobian: Array, inverse: Array) -> Array:

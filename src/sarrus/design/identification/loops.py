@@ -138,7 +138,7 @@ class Loops:
 
     def _even(self, jacobian: Array) -> Array:
         """Return the columns of the dependent velocities, in characteristic units."""
-        return self.system.model.characteristic.even(jacobian)[:, :, self.dependent]
+        return self.system.model.characteristic.scaled_rows(jacobian)[:, :, self.dependent]
 
     def _pack(self, q: Array, t: Array, v: Array | None = None) -> Array:
         x = np.tile(self._blank, (len(q), 1))

@@ -63,5 +63,5 @@ def random_states(regressor: Regressor, seed: int = 0) -> Iterator[State]:
 def _onto(regressor: Regressor, jacobian: Array, x: Array, residual: Array) -> Array:
     """Return the nearest x with zero residual, in characteristic units."""
     c = regressor.system.model.characteristic
-    even = at_rank(c.even(jacobian), regressor.rank(jacobian))
+    even = at_rank(c.scaled_rows(jacobian), regressor.rank(jacobian))
     return np.asarray(x - even.solve(c.rows * residual) / c.columns)

@@ -77,11 +77,11 @@ class Regressor:
                 "identification needs the System of a Mechanism; own equations have no inertial parameters",
                 element="system",
             )
-        if system.equations.touches:
+        if system.equations.friction_contacts:
             raise ArgumentError(
-                f"{system.name}: contact {system.equations.touches[0].name!r} has Coulomb friction, whose force cannot "
-                "be eliminated; identify without it",
-                element=system.equations.touches[0].name,
+                f"{system.name}: contact {system.equations.friction_contacts[0].name!r} has Coulomb friction, "
+                "whose force cannot be eliminated; identify without it",
+                element=system.equations.friction_contacts[0].name,
             )
         self.system = system
         mechanism = system.current_mechanism()
@@ -170,18 +170,18 @@ class Regressor:
         Without ``rank``, singular values below 1e-6 of the largest one count as zero.
         """
         c = self.system.model.characteristic
-        even = c.even(jacobian)
+        even = c.scaled_rows(jacobian)
         found = ranked(even, relative=RANK_CUT) if rank is None else at_rank(even, rank)
         return np.asarray(found.null / c.columns[:, None])
 
     def rank(self, jacobian: Array) -> int:
         """Return the rank of A in characteristic units, by singular values above 1e-6 of the largest one."""
         c = self.system.model.characteristic
-        return 0 if not len(jacobian) else rank_by(ranked(c.even(jacobian)).values, RANK_CUT)
+        return 0 if not len(jacobian) else rank_by(ranked(c.scaled_rows(jacobian)).values, RANK_CUT)
 
     def rank_of_columns(self, jacobian: Array, columns: list[int]) -> int:
         """Return the rank of selected columns of A, in characteristic units."""
-        even = self.system.model.characteristic.even(jacobian)[:, columns]
+        even = self.system.model.characteristic.scaled_rows(jacobian)[:, columns]
         return rank_by(ranked(even).values, RANK_CUT) if even.size else 0
 
     def rows(

@@ -8,11 +8,11 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.numbers import real_array
+from sarrus.design.synthesis.design_equilibrium import DesignEquilibrium
+from sarrus.design.synthesis.driven_configuration import DrivenConfiguration
 from sarrus.design.synthesis.evaluation import Evaluation
-from sarrus.design.synthesis.held import Held
 from sarrus.design.synthesis.least_squares import descend
-from sarrus.design.synthesis.resting import Resting
-from sarrus.design.synthesis.state import POSITION, Lost
+from sarrus.design.synthesis.state import POSITION, BranchLostError
 from sarrus.design.synthesis.tolerances import (
     BEYOND_RESTORATION,
     DESIGN_CLOSED,
@@ -23,10 +23,10 @@ from sarrus.design.synthesis.tolerances import (
 from sarrus.dynamics.system import System
 
 
-def first_places(evaluation: Evaluation, x: Array) -> tuple[list[Array], list[Lost]]:
-    """Return a closed q for each condition at x, from its guess, and the conditions that do not close (`Lost`)."""
+def first_places(evaluation: Evaluation, x: Array) -> tuple[list[Array], list[BranchLostError]]:
+    """Return a closed q for each condition at x, from its guess, and the conditions that do not close."""
     system = evaluation.system
-    lost: list[Lost] = []
+    lost: list[BranchLostError] = []
     places: list[Array] = []
     before = system.neutral()
     at = system.with_parameters(evaluation.variables.values(x))
@@ -40,23 +40,25 @@ def first_places(evaluation: Evaluation, x: Array) -> tuple[list[Array], list[Lo
         try:
             begins = condition.guess is not None or k == 0
             q = _first(held, at, x, q, search=begins and not lost)
-        except Lost as missed:
+        except BranchLostError as missed:
             if condition.guess is None and k == 0:
                 missed.reason += " from the reference pose: give a guess"
             lost.append(missed)
-            if isinstance(held, Held):
+            if isinstance(held, DrivenConfiguration):
                 q[held.places] = held.angles(x)
         places.append(q)
         before = q
     return places, lost
 
 
-def _first(held: Held | Resting, at: System, x: Array, q: Array, search: bool) -> Array:
+def _first(
+    held: DrivenConfiguration | DesignEquilibrium, at: System, x: Array, q: Array, search: bool
+) -> Array:
     """Return the closed q from a guess by moving the drivers, else, with ``search``, as `assemble` finds it."""
     try:
         return held.close(x, q)
-    except Lost:
-        if not search or not isinstance(held, Held):
+    except BranchLostError:
+        if not search or not isinstance(held, DrivenConfiguration):
             raise
     q = q.copy()
     q[held.places] = held.angles(x)
@@ -85,10 +87,10 @@ def _clearance(evaluation: Evaluation, found: tuple[Array, list[Array]]) -> floa
     x, places = found
     out = np.inf
     for held, q in zip(evaluation.held, places):
-        assert isinstance(held, Held)
+        assert isinstance(held, DrivenConfiguration)
         try:
             out = min(out, held.margin(held.state(x, q, POSITION)))
-        except Lost:
+        except BranchLostError:
             return 0.0
     return out
 
@@ -99,7 +101,7 @@ def restored(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple
     Levenberg–Marquardt on φ and the drivers of all configurations at once, with x within its bounds and all q as
     variables: loops may be open on the way.
     """
-    if not all(isinstance(held, Held) for held in evaluation.held):
+    if not all(isinstance(held, DrivenConfiguration) for held in evaluation.held):
         return None
     v = evaluation.variables
     x, q, size = Opened(evaluation).descend(np.clip(x, v.lower, v.upper), places)
@@ -112,7 +114,7 @@ def pulled(evaluation: Evaluation, x: Array, places: Sequence[Array]) -> tuple[A
     As `restored`, with the residuals of the goals added, at weights that fall step by step. It can pass through designs
     that do not close. For goals that are squares of positions alone; else None.
     """
-    known = all(isinstance(held, Held) for held in evaluation.held)
+    known = all(isinstance(held, DrivenConfiguration) for held in evaluation.held)
     if not known or any(g.goal.kind != "squares" or g.level > POSITION for g in evaluation.goals):
         return None
     v = evaluation.variables
@@ -129,7 +131,7 @@ class Opened:
 
     def __init__(self, evaluation: Evaluation, pull: float = 0.0) -> None:
         self.evaluation, self.pull = evaluation, pull
-        self.helds = [held for held in evaluation.held if isinstance(held, Held)]
+        self.helds = [held for held in evaluation.held if isinstance(held, DrivenConfiguration)]
         self.nv = evaluation.system.nv
 
     def descend(self, x: Array, places: Sequence[Array]) -> tuple[Array, list[Array], float]:

@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
-from sarrus.design.synthesis.held import Held
-from sarrus.design.synthesis.resting import Resting
+from sarrus.design.synthesis.design_equilibrium import DesignEquilibrium
+from sarrus.design.synthesis.driven_configuration import DrivenConfiguration
 from sarrus.design.synthesis.state import State
 from sarrus.design.synthesis.traced import TracedGoal
 
@@ -21,7 +21,7 @@ def verify(
     label: str,
     names: Sequence[str],
     goals: Sequence[TracedGoal],
-    held: Sequence[Held | Resting],
+    held: Sequence[DrivenConfiguration | DesignEquilibrium],
     states: Sequence[State],
 ) -> None:
     """Raise `ArgumentError` for the first goal that depends on a force that is not unique, and name the force.
@@ -32,7 +32,7 @@ def verify(
     for g in goals:
         for n, k in enumerate(g.conditions):
             place = held[k]
-            if isinstance(place, Resting) or not (g.forces or g.names):
+            if isinstance(place, DesignEquilibrium) or not (g.forces or g.names):
                 continue
             missing = next(_undetermined(g, place, states[k], names), None)
             if missing is not None and not _is_invariant(g, n, place, states[k]):
@@ -44,7 +44,9 @@ def verify(
                 )
 
 
-def _undetermined(g: TracedGoal, held: Held, state: State, names: Sequence[str]) -> Iterator[tuple[str, str]]:
+def _undetermined(
+    g: TracedGoal, held: DrivenConfiguration, state: State, names: Sequence[str]
+) -> Iterator[tuple[str, str]]:
     """Yield the forces in a goal that are not unique by themselves: in words, and the element."""
     unique = held.determined(state)
     for row in g.forces:
@@ -58,7 +60,7 @@ def _undetermined(g: TracedGoal, held: Held, state: State, names: Sequence[str])
                 yield name, element
 
 
-def _is_invariant(g: TracedGoal, n: int, held: Held, state: State) -> bool:
+def _is_invariant(g: TracedGoal, n: int, held: DrivenConfiguration, state: State) -> bool:
     """Return whether a goal does not change along self-stresses, at forces of any size and sign."""
     rng = np.random.default_rng(_SEED)
     nc = len(state.multipliers)

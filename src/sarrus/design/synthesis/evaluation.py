@@ -11,12 +11,12 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError, check_known
 from sarrus.base.status import Status
 from sarrus.design.synthesis.conditions import Condition, Configuration
+from sarrus.design.synthesis.design_equilibrium import DesignEquilibrium
 from sarrus.design.synthesis.determinacy import verify
+from sarrus.design.synthesis.driven_configuration import DrivenConfiguration
 from sarrus.design.synthesis.goals import Clearance, Goal, Linear
-from sarrus.design.synthesis.held import Held
 from sarrus.design.synthesis.quantities import Quantities
-from sarrus.design.synthesis.resting import Resting
-from sarrus.design.synthesis.state import POSITION, Follows, Lost, State
+from sarrus.design.synthesis.state import POSITION, BranchLostError, State, StateDerivatives
 from sarrus.design.synthesis.traced import TracedGoal, traced_goal
 from sarrus.design.synthesis.variables import Variables
 from sarrus.dynamics.system import System
@@ -35,7 +35,7 @@ class Found:
     goals: list[Array]
     own: list[list[Array]]
     margins: list[Array]
-    follows: list[Follows] | None = field(default=None)
+    follows: list[StateDerivatives] | None = field(default=None)
     jacobians: dict[int, Array] = field(default_factory=dict)
 
 
@@ -53,10 +53,10 @@ class Evaluation:
     ) -> None:
         self.system, self.variables, self.conditions = system, variables, tuple(conditions)
         drivers = _drivers(system, conditions)
-        self.held: list[Held | Resting] = [
-            Held(system, variables, c, k)
+        self.held: list[DrivenConfiguration | DesignEquilibrium] = [
+            DrivenConfiguration(system, variables, c, k)
             if isinstance(c, Configuration)
-            else Resting(system, variables, c, k, len(drivers))
+            else DesignEquilibrium(system, variables, c, k, len(drivers))
             for k, c in enumerate(conditions)
         ]
         place = {id(c): k for k, c in enumerate(conditions)}
@@ -71,13 +71,13 @@ class Evaluation:
         ]
         self.clearances = [(c, tuple(place[id(at)] for at in c.at)) for c in clearances]
         for _, places in self.clearances:
-            if any(isinstance(self.held[k], Resting) for k in places):
+            if any(isinstance(self.held[k], DesignEquilibrium) for k in places):
                 raise ArgumentError(
                     f"{system.name}: a clearance needs configurations with drivers", element="at"
                 )
         self.relations = [self._relation(relation) for relation in relations]
         self.last: Found | None = None
-        self.lost: Lost | None = None
+        self.lost: BranchLostError | None = None
         self.count = 0
 
     # --- values ------------------------------------------------------------------------------------
@@ -89,7 +89,7 @@ class Evaluation:
         return self.last
 
     def at(self, x: Array) -> Found:
-        """Return the values at x; `Lost` if a condition cannot be followed there."""
+        """Return the values at x; `BranchLostError` if a condition cannot be followed there."""
         last = self.last
         assert last is not None
         if np.array_equal(x, last.x):
@@ -99,7 +99,7 @@ class Evaluation:
             self._check(x)
             q = [held.close(x, q, last.x) for held, q in zip(self.held, last.q)]
             self.last = self._found(x, q)
-        except Lost as lost:
+        except BranchLostError as lost:
             self.lost = lost
             raise
         return self.last
@@ -108,7 +108,7 @@ class Evaluation:
         try:
             self.system.model.driven.check(self.variables.values(x))
         except ArgumentError as error:
-            raise Lost(None, str(error)) from error
+            raise BranchLostError(None, str(error)) from error
 
     def _found(self, x: Array, q: list[Array]) -> Found:
         states = [held.state(x, place, level) for held, place, level in zip(self.held, q, self.levels)]
@@ -119,7 +119,9 @@ class Evaluation:
         ]
         if not all(np.isfinite(part).all() for part in (*values, *margins)):
             names = [g.goal.name for g, part in zip(self.goals, values) if not np.isfinite(part).all()]
-            raise Lost(None, f"{names[0] if names else 'a clearance'} is no finite number", Status.NOT_FINITE)
+            raise BranchLostError(
+                None, f"{names[0] if names else 'a clearance'} is no finite number", Status.NOT_FINITE
+            )
         own = [[part["jacobian"] for part in parts] for parts in found]
         return Found(x.copy(), q, states, values, own, margins)
 
@@ -134,14 +136,14 @@ class Evaluation:
         by_p = d["jacobian"][:, d["jacobian"].shape[1] - self.variables.parameters :]
         return d["value"][:, 0], d["jacobian"][:, :nv], by_p
 
-    def _held(self, k: int) -> Held:
+    def _held(self, k: int) -> DrivenConfiguration:
         held = self.held[k]
-        assert isinstance(held, Held)
+        assert isinstance(held, DrivenConfiguration)
         return held
 
     # --- derivatives -------------------------------------------------------------------------------
 
-    def follows(self, found: Found) -> list[Follows]:
+    def follows(self, found: Found) -> list[StateDerivatives]:
         """Return the derivatives of all conditions with respect to the variables."""
         if found.follows is None:
             found.follows = [held.follows(state) for held, state in zip(self.held, found.states)]

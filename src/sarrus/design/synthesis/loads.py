@@ -73,7 +73,7 @@ class Loads:
         bodies = [body for body in system.mechanism.bodies if body not in (JOINT, WORLD_FRAME)]
         check_known("frame", frame, (WORLD_FRAME, JOINT, *bodies), label, element="frame")
         one = self._connections[name]
-        if one.what == "touch":
+        if one.what == "contact":
             raise ArgumentError(
                 f"{label}: {name!r} is a contact with Coulomb friction, which synthesis leaves out; name a joint or "
                 "closure",

@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.design.synthesis.evaluation import Found
 from sarrus.design.synthesis.program import Ended, Program
-from sarrus.design.synthesis.state import Lost
+from sarrus.design.synthesis.state import BranchLostError
 
 
 class Nonlinear:
@@ -33,7 +33,7 @@ class Nonlinear:
         """Evaluate a design; return whether it closes."""
         try:
             self.seen = self.evaluation.at(y[: len(self.scale)] * self.scale)
-        except Lost:
+        except BranchLostError:
             return False
         return True
 
@@ -90,6 +90,6 @@ class Nonlinear:
         v = self.evaluation.variables
         try:
             end = self.evaluation.at(np.clip(y[: len(self.scale)] * self.scale, v.lower, v.upper))
-        except Lost:
+        except BranchLostError:
             end = self.seen
         return Ended(end, converged, said)

@@ -18,7 +18,7 @@ from sarrus.design.synthesis.goals import Clearance, Goal, Linear
 from sarrus.design.synthesis.optimality import First, gradient_left, gradient_size
 from sarrus.design.synthesis.program import Ended, Program
 from sarrus.design.synthesis.solvers import Method, Solver, solver_of
-from sarrus.design.synthesis.state import Lost
+from sarrus.design.synthesis.state import BranchLostError
 from sarrus.design.synthesis.tolerances import CONSTRAINT_KEPT, OPTIMAL_GRADIENT, SAME_COST, ZERO_COST
 from sarrus.design.synthesis.variables import Variables, read_variables
 from sarrus.dynamics.system import System
@@ -84,7 +84,7 @@ class Problem:
             raise ArgumentError(
                 f"{system.name}: {name!r} is nonholonomic, and synthesis needs holonomic rows", element=name
             )
-        system.without_activations("designs")
+        system.require_no_activations("designs")
         clearances = [c for c in constraints if isinstance(c, Clearance)]
         found: dict[int, Condition] = {}
         for at in (*(goal.at for goal in goals), *(c.at for c in clearances)):
@@ -115,7 +115,7 @@ class Problem:
             if not np.isfinite(x).all():
                 raise ArgumentError(f"{self.system.name}: values must be finite numbers", element="values")
             found = self.evaluation.at(x)
-        except Lost as lost:
+        except BranchLostError as lost:
             raise lost.status.error(self.system.name, str(lost)) from lost
         gradient = self._with_peaks(found)
         each = range(len(self._labels))
@@ -150,7 +150,7 @@ class Problem:
         rng = np.random.default_rng(seed)
         before: float | None = None
         best: tuple[float, bool, Ended, First] | None = None
-        reasons: list[Lost] = []
+        reasons: list[BranchLostError] = []
         costs: list[float] = []
         self.evaluation.count = 0
         home: Found | None = None
@@ -159,7 +159,7 @@ class Problem:
             self.evaluation.lost = None
             try:
                 found = self._started(x, home)
-            except Lost as lost:
+            except BranchLostError as lost:
                 costs.append(float("inf"))
                 reasons.append(lost)
                 continue
@@ -195,7 +195,7 @@ class Problem:
         try:
             closed, places = away_from_the_edge(evaluation, across[0], across)
             again = evaluation.start_at(closed, [h.close(closed, q) for h, q in zip(evaluation.held, places)])
-        except Lost:
+        except BranchLostError:
             return ended
         evaluation.lost = None
         other = solver(again, iterations)
@@ -207,7 +207,7 @@ class Problem:
     # --- starts ------------------------------------------------------------------------------------
 
     def _begin(self) -> Found:
-        """Return the values at the start; `Lost` if it does not close."""
+        """Return the values at the start; `BranchLostError` if it does not close."""
         if self._home is None:
             x = self.variables.start
             places, lost = first_places(self.evaluation, x)
@@ -218,20 +218,20 @@ class Problem:
         return self._home
 
     def _started(self, x: Array, home: Found | None) -> Found:
-        """Return the values at a start, or at a design near it that closes; `Lost` if there is none."""
+        """Return the values at a start, or at a design near it that closes; `BranchLostError` if there is none."""
         evaluation = self.evaluation
         if home is not None and not np.array_equal(x, home.x):
             evaluation.last = home
             try:
                 return evaluation.at(x)
-            except Lost:
+            except BranchLostError:
                 pass
         places, lost = first_places(evaluation, x)
         if not lost:
             return evaluation.start_at(x, places)
         again = pulled(evaluation, x, places) or restored(evaluation, x, places)
         if again is None:
-            raise Lost(lost[0].condition, f"{lost[0].reason}, and no design near the start closes")
+            raise BranchLostError(lost[0].condition, f"{lost[0].reason}, and no design near the start closes")
         closed, places = away_from_the_edge(evaluation, x, again)
         places = [held.close(closed, q) for held, q in zip(evaluation.held, places)]
         return evaluation.start_at(closed, places)
@@ -273,7 +273,12 @@ class Problem:
         return f"a linear constraint is violated by {off:.3g}" if off > CONSTRAINT_KEPT else ""
 
     def _design(
-        self, ended: Ended, first: First, lost: Lost | None, before: float | None, costs: list[float]
+        self,
+        ended: Ended,
+        first: First,
+        lost: BranchLostError | None,
+        before: float | None,
+        costs: list[float],
     ) -> Design:
         found = ended.found
         left = gradient_left(self.program, found, first)
@@ -291,7 +296,7 @@ class Problem:
             reason = f"{reason}; {missed}"
         return self._answer(found.x, found, self.program.cost(found), left, status, reason, before, costs)
 
-    def _unclosed(self, lost: Lost, before: float | None, costs: list[float]) -> Design:
+    def _unclosed(self, lost: BranchLostError, before: float | None, costs: list[float]) -> Design:
         x, infinite = self.variables.start, float("inf")
         return self._answer(x, None, infinite, infinite, lost.status, str(lost), before, costs)
 

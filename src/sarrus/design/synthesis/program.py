@@ -9,7 +9,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.design.synthesis.evaluation import Evaluation, Found
 from sarrus.design.synthesis.least_squares import descend
-from sarrus.design.synthesis.state import Lost
+from sarrus.design.synthesis.state import BranchLostError
 from sarrus.design.synthesis.tolerances import LEAST_SIZE
 
 
@@ -105,7 +105,7 @@ class Program:
         self.evaluation.last = self.accepted  # each trial is followed from there
         try:
             return self.residuals_alone(self.evaluation.at(x))
-        except Lost:
+        except BranchLostError:
             return None
 
     def jacobian(self, x: Array) -> Array:

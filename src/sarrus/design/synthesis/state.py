@@ -1,4 +1,4 @@
-"""`State` at a condition, its derivatives by the variables, and `Lost`, the error of a condition that does
+"""`State` at a condition, its derivatives by the variables, and `BranchLostError`, the error of a condition that does
 not close.
 """
 
@@ -14,7 +14,7 @@ from sarrus.base.status import Status
 POSITION, RATES, FORCES = 0, 1, 2
 
 
-class Lost(Exception):
+class BranchLostError(Exception):
     """A condition that a design cannot have: it does not close there, or its branch ends on the way.
 
     ``condition`` is None if a number of the description or a goal is the reason. The search takes another step.
@@ -44,7 +44,7 @@ class State:
 
 
 @dataclass(frozen=True, eq=False)
-class Follows:
+class StateDerivatives:
     """Derivatives of q (along velocities), v, a, λ, μ and p by the variables: ``rows`` in this order, a column for
     each.
     """

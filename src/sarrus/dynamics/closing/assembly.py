@@ -14,8 +14,13 @@ from sarrus.base.status import Status
 from sarrus.dynamics.closing.antiparallel import antiparallel
 from sarrus.dynamics.closing.closed_state import unmoved_rows
 from sarrus.dynamics.closing.continuation import closed_origins, follow, held_coordinates, same_place
-from sarrus.dynamics.closing.gradient_flow import flow, turned_over
-from sarrus.dynamics.closing.levenberg_marquardt import data_of, descend, is_closed, judge_at
+from sarrus.dynamics.closing.gradient_flow import gradient_flow, turned_over
+from sarrus.dynamics.closing.levenberg_marquardt import (
+    data_of,
+    is_closed,
+    judge_at,
+    levenberg_marquardt_close,
+)
 from sarrus.dynamics.closing.manifold import finite_jacobian
 from sarrus.dynamics.closing.rigidity import look
 from sarrus.dynamics.closing.tolerances import (
@@ -87,7 +92,7 @@ def assemble(
         )
     best, error = found.q, open_by(system, found.q, t)
     judge_at(system, best, t)
-    near = survey(system, best, t)
+    near = rank_analysis(system, best, t)
     closed = data_of(system).closed(ASSEMBLED)
     if error > max(DATA_TOLERANCE, closed) or found.opposite:
         status = Status.NOT_CLOSED
@@ -150,7 +155,7 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
     names = tuple(name for name, rows in system.closure_rows.items() if rows.stop <= system.nh)
     if error > ASSEMBLED and not free.all():
         ways = [follow(system, origin, start, t, free) for origin in closed_origins(system, start, t, free)]
-        arrived = [descend(system, way.q, t, free) for way in ways if way.arrived]
+        arrived = [levenberg_marquardt_close(system, way.q, t, free) for way in ways if way.arrived]
         if arrived:
             best, iterations = arrived[0]
             sure = ways[0].arrived and all(same_place(system, best, other) for other, _ in arrived)
@@ -162,8 +167,8 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
                 for i in held_coordinates(system, free)
                 if way.q[i] != start[i]
             }
-    best, steps = flow(system, start, t, free) if error > NEWTON_GAP else (start, 0)
-    best, iterations = descend(system, best, t, free)
+    best, steps = gradient_flow(system, start, t, free) if error > NEWTON_GAP else (start, 0)
+    best, iterations = levenberg_marquardt_close(system, best, t, free)
     iterations += steps
     jumped = bool(limits)
     rng = np.random.default_rng(1)
@@ -176,7 +181,7 @@ def _close(system: Evaluations, start: Array, t: float, free: Array) -> _Closed:
     for kick in attempts:
         if error <= closed:
             break
-        trial, more = descend(system, system.move(start, kick), t, free)
+        trial, more = levenberg_marquardt_close(system, system.move(start, kick), t, free)
         iterations += more
         left = open_by(system, trial, t)
         if left < error:
@@ -195,13 +200,13 @@ class Neighbourhood:
 
     ``rank`` is the rank of A, ``holonomic_rank`` of its holonomic rows; ``here`` is the holonomic rank at q itself.
     Scales are the largest singular values of A nearby or at a random configuration, and decide which pivots count as
-    singular: ``scale`` of A, ``weighted_scale`` of A M^(−1/2), ``even_scale`` of A M^(−1/2) with rows in characteristic
-    units, ``measured_scale`` of A with rows and velocities in characteristic units. ``smallest`` is the largest value
-    nearby of the singular value number ``rank`` of the factored matrix: A M^(−1/2) with rows in characteristic units,
-    or, if M is singular, A with rows and velocities in them. ``independent`` are ``rank`` row indices, independent at
-    this configuration; given if other rows depend on them and straight-line code eliminates M. ``motions`` (nv × d) is
-    a basis of the finite motions out of a rigid q, where A allows more velocities than motions; d = 0 if q is isolated;
-    None elsewhere (`sarrus.dynamics.closing.rigidity`).
+    singular: ``scale`` of A, ``weighted_scale`` of A M^(−1/2), ``scaled_rows_size`` of A M^(−1/2) with rows in
+    characteristic units, ``measured_rows_size`` of A with rows and velocities in characteristic units. ``smallest``
+    is the largest value nearby of the singular value number ``rank`` of the factored matrix: A M^(−1/2) with rows in
+    characteristic units, or, if M is singular, A with rows and velocities in them. ``independent`` are ``rank`` row
+    indices, independent at this configuration; given if other rows depend on them and straight-line code eliminates
+    M. ``motions`` (nv × d) is a basis of the finite motions out of a rigid q, where A allows more velocities than
+    motions; d = 0 if q is isolated; None elsewhere (`sarrus.dynamics.closing.rigidity`).
     """
 
     holonomic_rank: int
@@ -209,14 +214,14 @@ class Neighbourhood:
     here: int
     scale: float
     weighted_scale: float
-    even_scale: float
-    measured_scale: float
+    scaled_rows_size: float
+    measured_rows_size: float
     smallest: float
     independent: tuple[int, ...] = ()
     motions: Array | None = None
 
 
-def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
+def rank_analysis(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None) -> Neighbourhood:
     """Return the largest rank and scale of A at q and at up to three closed configurations nearby.
 
     The loops are closed first if they are open at q, because redundant rows become independent off the constraints.
@@ -231,7 +236,7 @@ def survey(system: Evaluations, q: Array, t: float = 0.0, v: Array | None = None
         return Neighbourhood(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0.0)
     data = data_of(system)
     if open_by(system, q, t) > data.closed(ASSEMBLED):
-        closed, _ = descend(system, q, t, everything)
+        closed, _ = levenberg_marquardt_close(system, q, t, everything)
         q = closed if is_closed(system, closed, t) else q
     samples = [(q, start), *_neighbours(system, q, t, start)]
     found = _compared(system, samples, t)
@@ -263,7 +268,7 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
     factors = _row_scales(system, measured)
     evened = [factors * rows for rows in measured]
     kinds = jacobians, weighted, projected, measured, evened
-    scale, weighted_scale, even_scale, measured_scale, even = (
+    scale, weighted_scale, scaled_rows_size, measured_rows_size, even = (
         max(dense.largest(rows) for rows in kind) for kind in kinds
     )
     of_evened = [dense.even_singular_values(rows) for rows in evened[:-1]]
@@ -280,7 +285,7 @@ def _compared(system: Evaluations, samples: list[tuple[Array, Array]], t: float)
         smallest = max(least)
         if live is not None and rank < len(live):
             independent = independent_rows(projected[least.index(smallest)], rank, 0.9)
-    scales = scale, weighted_scale, even_scale, measured_scale
+    scales = scale, weighted_scale, scaled_rows_size, measured_rows_size
     return Neighbourhood(max(holonomic), rank, holonomic[0], *scales, smallest, tuple(independent))
 
 
@@ -320,7 +325,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
     beside = system.move(q, far * rng.standard_normal(system.nv) / np.sqrt(system.nv) / size.columns)
 
     def even(place: Array) -> Array:
-        return size.even(finite_jacobian(system, place, t, v))
+        return size.scaled_rows(finite_jacobian(system, place, t, v))
 
     cut = data_of(system).rank_cut(RANK_CUT) * dense.largest(even(beside))
     tangent = ranked(even(q)[: system.nh], cut).null.T / size.columns
@@ -340,7 +345,7 @@ def _neighbours(system: Evaluations, q: Array, t: float, v: Array) -> list[tuple
         for along in (True, False):
             beside_it = None if along else at_rank((size.columns * step)[None], 1).null
             ways = everything if beside_it is None else beside_it / size.columns[:, None]
-            near, iterations = descend(system, away, t, ways)
+            near, iterations = levenberg_marquardt_close(system, away, t, ways)
             came, went = (dense.norm(size.coordinates * (place - q)) for place in (near, away))
             fallen = not 0.5 * went <= came <= 3.0 * went or iterations > QUICK_CLOSING
             if open_by(system, near, t) <= closed and not fallen:
@@ -375,7 +380,7 @@ def _turn_round(system: Evaluations, q: Array, t: float, free: Array) -> tuple[A
         if not names:
             break
         kick = PARALLEL_TURN * rng.standard_normal(system.nv) * free / system.characteristic.columns
-        trial, more = descend(system, system.move(q, kick), t, free)
+        trial, more = levenberg_marquardt_close(system, system.move(q, kick), t, free)
         iterations += more
         closed = is_closed(system, trial, t)
         left = antiparallel(system, trial, t) if closed else names

@@ -66,7 +66,7 @@ def unmoved_rows(system: Evaluations, q: Array, t: float) -> tuple[str, ...]:
         q,
         *(system.move(q, 0.1 * rng.standard_normal(system.nv) / size.columns) for _ in range(PLACES_AROUND)),
     ]
-    rows = np.hstack([size.even(system.constraint_jacobian(place, t=t))[:nh] for place in places])
+    rows = np.hstack([size.scaled_rows(system.constraint_jacobian(place, t=t))[:nh] for place in places])
     if not (np.isfinite(rows).all() and np.isfinite(phi).all()):
         return ()
     null = ranked(rows, relative=RANK_CUT).left_null
@@ -101,7 +101,7 @@ def require_on_constraints(
 def require_at(system: Evaluations, x: Array, which: str = "", also: str = "") -> None:
     """Raise as `require_on_constraints` for the state in x = [q | v | u | t | p | τ]."""
     size, nh, residuals = system.characteristic, system.nh, system.compiled.function("residuals")(x)
-    factors = system.model.lasting("residuals", lambda: np.concatenate([size.rows[:nh], size.rows]))
+    factors = system.model.cached("residuals", lambda: np.concatenate([size.rows[:nh], size.rows]))
     if (np.abs(factors * residuals) <= OPEN).all():
         return
     v, t, phi, psi = x[system.parts.v], float(x[system.parts.t]), residuals[:nh], residuals[nh:]
@@ -136,7 +136,7 @@ def contradicting_rows(
     of it; () if A has full rank or no rows contradict each other.
     """
     size = system.characteristic
-    even = size.even(system.constraint_jacobian(q, v, t))
+    even = size.scaled_rows(system.constraint_jacobian(q, v, t))
     null = ranked(even, relative=data_of(system).rank_cut(RANK_CUT)).left_null
     against = np.abs(dense.product(null, dense.product(null.T, size.rows * values)))
     most = float(against.max(initial=0.0))

@@ -18,7 +18,12 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.antiparallel import antiparallel
-from sarrus.dynamics.closing.levenberg_marquardt import data_of, descend, directions, is_closed
+from sarrus.dynamics.closing.levenberg_marquardt import (
+    data_of,
+    directions,
+    is_closed,
+    levenberg_marquardt_close,
+)
 from sarrus.dynamics.closing.manifold import difference, turning
 from sarrus.dynamics.closing.tolerances import (
     CONTINUATION_ASIDE,
@@ -68,10 +73,10 @@ def closed_origins(system: Evaluations, q: Array, t: float, free: Array) -> list
     origins: list[Array] = []
     for k in range(GUESS_STARTS if np.count_nonzero(locked) > 1 else 1):
         start = system.move(q, rng.uniform(-np.pi, np.pi, system.nv) * locked / columns) if k else q
-        back, _ = descend(system, start, t, locked)
+        back, _ = levenberg_marquardt_close(system, start, t, locked)
         if open_by(system, back, t) > most:
             continue
-        origin, _ = descend(system, back, t, np.ones(system.nv))
+        origin, _ = levenberg_marquardt_close(system, back, t, np.ones(system.nv))
         if not is_closed(system, origin, t) or antiparallel(system, origin, t):
             continue
         origin = origin.copy()
@@ -227,7 +232,7 @@ class _Way:
         if p is not None:
             return (p if is_closed(system, p, self.t) else None), aside
         if s + h >= 1.0:  # the end may be a singular configuration, where Newton's method converges slowly
-            p, _ = descend(system, aim, self.t, self.basis)
+            p, _ = levenberg_marquardt_close(system, aim, self.t, self.basis)
             moved = longest(system, difference(system, aim, p))
             if is_closed(system, p, self.t) and moved <= CONTINUATION_ASIDE * length:
                 return p, moved / max(length, LEAST_DIVISOR)

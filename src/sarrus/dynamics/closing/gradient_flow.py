@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from sarrus.dynamics.model.evaluations import Evaluations
 
 
-def flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, int]:
+def gradient_flow(system: Evaluations, q: Array, t: float, free: Array) -> tuple[Array, int]:
     """Return the end of the continuous descent from q, with nearly closed loops, and the number of steps.
 
     Integrated by the method of Bogacki and Shampine, order 3(2). ``free`` (nv,) is zero for locked velocities.

@@ -29,7 +29,7 @@ from sarrus.dynamics.closing.tolerances import (
     OFFSET_GAP,
     SHORTEST_DESCENT,
 )
-from sarrus.dynamics.model.closure_precision import NEARLY, data_tolerance
+from sarrus.dynamics.model.closure_precision import NEARLY, measured_precision
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.measures import longest, metric_root, open_by
 from sarrus.dynamics.model.model_precision import EXACT, DataTolerance
@@ -77,7 +77,7 @@ def _along(basis: Array | None, matrix: Array) -> Array:
     return matrix if basis is None else dense.product(matrix, basis)
 
 
-def descend(
+def levenberg_marquardt_close(
     system: Evaluations | Rows,
     q: Array,
     t: float,
@@ -160,13 +160,13 @@ def judge_at(system: Evaluations, q: Array, t: float) -> None:
     if system.nh < 2 or _judgement(system) is not None or not _is_rough(system, q, t):
         return
     with np.errstate(all="ignore"):
-        found = data_tolerance(system, q, t)
+        found = measured_precision(system, q, t)
     if found is not None:
         system.model.revise(_key(system), found)
 
 
 def _judgement(system: Evaluations) -> DataTolerance | None:
-    return system.model.remember(_key(system), lambda: _judged_data(system))
+    return system.model.cached_lru(_key(system), lambda: _judged_precision(system))
 
 
 def _key(system: Evaluations) -> tuple[str, tuple[float, ...]]:
@@ -178,16 +178,16 @@ def is_closed(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     return open_by(system, q, t) <= data_of(system).closed(DATA_TOLERANCE)
 
 
-def _judged_data(system: Evaluations) -> DataTolerance | None:
+def _judged_precision(system: Evaluations) -> DataTolerance | None:
     """Return the tolerance of the data at the first suitable configuration, None if there is none."""
     places = []
     with np.errstate(all="ignore"):
         for q in _rough_configurations(system):
             places.append(q)
-            if (found := data_tolerance(system, q)) is not None:
+            if (found := measured_precision(system, q)) is not None:
                 return found
         return next(
-            (found for q in places if (found := data_tolerance(system, q, least=0.0)) is not None), None
+            (found for q in places if (found := measured_precision(system, q, least=0.0)) is not None), None
         )
 
 
@@ -201,7 +201,7 @@ def _rough_configurations(system: Evaluations) -> Iterator[Array]:
         for start in starts[:JUDGING_STARTS]:
             kick = rng.standard_normal(system.nv) / np.sqrt(system.nv) / system.characteristic.columns
             iterations = count()
-            q, _ = descend(
+            q, _ = levenberg_marquardt_close(
                 system,
                 system.move(start, size * kick),
                 0.0,

@@ -15,7 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.closed_state import require_closed
-from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, descend
+from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, levenberg_marquardt_close
 from sarrus.dynamics.closing.tolerances import (
     NEAR_CLOSED,
     OPEN,
@@ -81,7 +81,7 @@ def typical_size(system: Evaluations, q: Array, t: float = 0.0, *, even: bool = 
     step = 0.03 * beside / dense.norm(beside)
     places = (q, system.move(q, step / sizes.columns if even else step))
     found = (finite_jacobian(system, place, t) for place in places)
-    return max(dense.largest(sizes.even(rows) if even else comparable(system, rows)) for rows in found)
+    return max(dense.largest(sizes.scaled_rows(rows) if even else comparable(system, rows)) for rows in found)
 
 
 def rate_matrix(system: Evaluations, q: Array) -> Array:
@@ -156,9 +156,9 @@ def solve_rows(
 ) -> Array:
     """Return the configuration closest to q with zero ``rows``, or with the smallest residual.
 
-    ``free`` (nv,) is one for free velocities and zero for locked ones; ``enough`` as in `descend`.
+    ``free`` (nv,) is one for free velocities and zero for locked ones; ``enough`` as in `levenberg_marquardt_close`.
     """
-    return descend(rows, q, 0.0, free, enough)[0]
+    return levenberg_marquardt_close(rows, q, 0.0, free, enough)[0]
 
 
 def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = None) -> Array:
@@ -167,9 +167,9 @@ def close(system: Evaluations, q: Array, t: float = 0.0, across: Array | None = 
     ``across`` (nv × m, orthonormal) are locked directions.
     """
     if across is None or across.size == 0:
-        return descend(system, q, t, np.ones(system.nv))[0]
+        return levenberg_marquardt_close(system, q, t, np.ones(system.nv))[0]
     whole, _ = np.linalg.qr(across, mode="complete")
-    return descend(system, q, t, whole[:, across.shape[1] :])[0]
+    return levenberg_marquardt_close(system, q, t, whole[:, across.shape[1] :])[0]
 
 
 def stays_closed(system: Evaluations, q: Array, start: Array, t: float) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, descend
+from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, levenberg_marquardt_close
 from sarrus.dynamics.closing.tolerances import INSIDE, INSIDE_BESIDE, INSIDE_STARTS
-from sarrus.dynamics.contacts.contact_state import touch_rows, touching_of
+from sarrus.dynamics.contacts.contact_state import contact_elements, contact_row_state
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import beyond_limits, joint_limits
 from sarrus.dynamics.model.measures import open_by
@@ -34,7 +34,7 @@ def bring_inside(system: Evaluations, q: Array, t: float, free: Array) -> tuple[
         beside = (
             INSIDE_BESIDE * attempt * rng.standard_normal(system.nv) * free / system.characteristic.columns
         )
-        found, more = descend(rows, system.move(q, beside) if attempt else q, t, free)
+        found, more = levenberg_marquardt_close(rows, system.move(q, beside) if attempt else q, t, free)
         iterations += more
         closed = open_by(system, found, t) <= max(INSIDE, data_of(system).closed())
         if closed and len(names := gaps.names_outside(found)) < len(left):
@@ -47,14 +47,14 @@ class _Gaps:
 
     def __init__(self, system: Evaluations, t: float) -> None:
         self.system, self.t = system, t
-        self.own = [one for one in touching_of(system) if one.kind != "friction"]
+        self.own = [one for one in contact_elements(system) if one.kind != "friction"]
         self.heads = [one.rows.start for one in self.own]
         self.units = np.array([one.unit for one in self.own])
         self.bounds, self.still = joint_limits(system).bounds, np.zeros(system.nv)
 
     def _at(self, q: Array) -> tuple[Array, Array]:
         """Return the gaps and their derivatives along velocities, in characteristic lengths and radians."""
-        found = touch_rows(self.system, q, self.still, self.t, self.bounds)
+        found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
         return found.gaps[: len(self.own)] / self.units, found.rows[self.heads] / self.units[:, None]
 
     def residual(self, q: Array) -> Array:

@@ -40,12 +40,12 @@ class Mode(IntEnum):
 
 
 @dataclass(frozen=True, eq=False)
-class Touching:
+class ContactElement:
     """A contact, a joint stop or dry friction: its rows among all rows, and its force law.
 
     ``kind`` is "contact", "stop" or "friction"; ``limit`` [N, N m] is the largest dry friction. ``unit`` scales its gap
-    and velocities: the characteristic length [m], or 1 rad. ``facing`` is the index of the opposite flank, of which at
-    most one pushes; −1 without an opposite flank.
+    and velocities: the characteristic length [m], or 1 rad. ``opposite_flank`` is the index of the opposite flank, of
+    which at most one pushes; −1 without an opposite flank.
     """
 
     name: str
@@ -55,12 +55,12 @@ class Touching:
     friction: float = 0.0
     static: float = 0.0
     limit: float = np.inf
-    facing: int = -1
+    opposite_flank: int = -1
 
     @property
     def reach(self) -> float:
         """Largest gap [m, rad] that counts as closed: 1e-6 ``unit``, for opposite flanks at least their backlash."""
-        return max(AT_BOUND * self.unit, LEAST_PLAY if self.facing >= 0 else 0.0)
+        return max(AT_BOUND * self.unit, LEAST_PLAY if self.opposite_flank >= 0 else 0.0)
 
     @property
     def tails(self) -> slice:
@@ -96,7 +96,7 @@ class ContactState:
     impossible : why no finite forces give this motion, in words; "" if there is no objection.
     """
 
-    touching: tuple[Touching, ...]
+    elements: tuple[ContactElement, ...]
     names: tuple[str, ...]
     rows: Array
     gaps: Array
@@ -105,9 +105,11 @@ class ContactState:
     impossible: str
 
     @property
-    def facing(self) -> list[tuple[int, int]]:
+    def opposite_flank(self) -> list[tuple[int, int]]:
         """Pairs of opposite flanks that are both closed; at most one of each pair pushes."""
-        return facing_pairs(self.touching, {k for k, mode in enumerate(self.modes) if mode is not Mode.OPEN})
+        return opposite_flanks(
+            self.elements, {k for k, mode in enumerate(self.modes) if mode is not Mode.OPEN}
+        )
 
     def without(self, numbers: Container[int]) -> ContactState:
         """Return the state with the given contacts set to open."""
@@ -122,7 +124,7 @@ class ContactState:
         columns: tuple[list[Array], list[Array]] = [], []
         sizes: tuple[list[tuple[int, float]], list[tuple[int, float]]] = [], []
         owners: tuple[list[int], list[int]] = [], []
-        for k, (one, mode) in enumerate(zip(self.touching, self.modes)):
+        for k, (one, mode) in enumerate(zip(self.elements, self.modes)):
             dry, ways, number = one.kind == "friction", np.eye(m)[one.rows], one.limit
             if mode is Mode.OPEN:
                 continue
@@ -147,51 +149,55 @@ def _inside(rows: slice, count: int) -> np.ndarray:
     return (rows.start <= places) & (places < rows.stop)
 
 
-def touch_names(system: Evaluations) -> tuple[str, ...]:
+def contact_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the forces of contacts with Coulomb friction, of stops and of dry friction, in this order.
 
     Forces of contacts are named like their rows.
     """
-    return system.model.lasting("touch names", lambda: _names(system))
+    return system.model.cached("touch names", lambda: _names(system))
 
 
 def _names(system: Evaluations) -> tuple[str, ...]:
-    rows = [row for touch in system.equations.touches for row in touch.row_names]
-    return (*rows, *(one.name for one in touching_of(system) if one.kind != "contact"))
+    rows = [row for contact in system.equations.friction_contacts for row in contact.row_names]
+    return (*rows, *(one.name for one in contact_elements(system) if one.kind != "contact"))
 
 
-def touching_of(system: Evaluations) -> tuple[Touching, ...]:
+def contact_elements(system: Evaluations) -> tuple[ContactElement, ...]:
     """Return all contacts with Coulomb friction, stops and dry friction of a system, in the order of their rows."""
-    return system.model.lasting("touching", lambda: _touching(system))
+    return system.model.cached("elements", lambda: _contact_elements(system))
 
 
-def _touching(system: Evaluations) -> tuple[Touching, ...]:
+def _contact_elements(system: Evaluations) -> tuple[ContactElement, ...]:
     limits, dry, size = joint_limits(system), dry_friction(system), system.characteristic
     found, start = [], 0
-    numbers = {touch.name: k for k, touch in enumerate(system.equations.touches)}
-    for touch in system.equations.touches:
-        rows = slice(start, start := start + len(touch.row_names))
-        coefficients = touch.friction_coefficient, touch.static_coefficient
-        facing = numbers.get(touch.facing, -1)
-        found.append(Touching(touch.name, "contact", rows, size.length, *coefficients, facing=facing))
+    numbers = {contact.name: k for k, contact in enumerate(system.equations.friction_contacts)}
+    for contact in system.equations.friction_contacts:
+        rows = slice(start, start := start + len(contact.row_names))
+        coefficients = contact.friction_coefficient, contact.static_coefficient
+        opposite_flank = numbers.get(contact.opposite_flank, -1)
+        found.append(
+            ContactElement(
+                contact.name, "contact", rows, size.length, *coefficients, opposite_flank=opposite_flank
+            )
+        )
     sides = {-1.0: "lower", 1.0: "upper"}
     for name, rate, sign in zip(limits.names, limits.rates, limits.signs):
         rows = slice(start, start := start + 1)
-        found.append(Touching(f"{name}.{sides[sign]} stop", "stop", rows, 1.0 / size.columns[rate]))
+        found.append(ContactElement(f"{name}.{sides[sign]} stop", "stop", rows, 1.0 / size.columns[rate]))
     for name, rate, limit in zip(*dry):
         rows = slice(start, start := start + 1)
         found.append(
-            Touching(f"{name}.friction", "friction", rows, 1.0 / size.columns[rate], limit=float(limit))
+            ContactElement(f"{name}.friction", "friction", rows, 1.0 / size.columns[rate], limit=float(limit))
         )
     return tuple(found)
 
 
-def facing_pairs(touching: Sequence[Touching], closed: Container[int]) -> list[tuple[int, int]]:
+def opposite_flanks(elements: Sequence[ContactElement], closed: Container[int]) -> list[tuple[int, int]]:
     """Return the pairs of opposite flanks with negligible backlash that are both among the closed contacts."""
     return [
-        (k, one.facing)
-        for k, one in enumerate(touching)
-        if k < one.facing and k in closed and one.facing in closed
+        (k, one.opposite_flank)
+        for k, one in enumerate(elements)
+        if k < one.opposite_flank and k in closed and one.opposite_flank in closed
     ]
 
 
@@ -216,17 +222,17 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
     """
     if not contacts:
         return False
-    if system.touching_geometries:
-        name = system.touching_geometries[0]
+    if system.contact_geometries:
+        name = system.contact_geometries[0]
         raise ArgumentError(
             f"{system.name}: contacts between geometries without closed form, such as {name!r}, act in runs only; "
             "contacts=False leaves all contacts out",
             element=name,
         )
-    return bool(touching_of(system))
+    return bool(contact_elements(system))
 
 
-def without_dry_friction(system: Evaluations, what: str) -> None:
+def require_no_dry_friction(system: Evaluations, what: str) -> None:
     """Raise `ArgumentError` if joints have dry friction, which ``what`` does not support."""
     rubbing = dry_friction(system).names
     if rubbing:
@@ -237,22 +243,22 @@ def without_dry_friction(system: Evaluations, what: str) -> None:
         )
 
 
-def without_poisson(system: Evaluations, what: str) -> None:
+def require_no_poisson(system: Evaluations, what: str) -> None:
     """Raise `ArgumentError` if a contact has Poisson's law of restitution, which ``what`` do not support."""
-    for touch in system.equations.touches:
-        if touch.impact_law == "poisson":
+    for contact in system.equations.friction_contacts:
+        if contact.impact_law == "poisson":
             raise ArgumentError(
-                f"{system.name}: contact {touch.name!r} has impact_law='poisson', which {what} do not support; use a "
+                f"{system.name}: contact {contact.name!r} has impact_law='poisson', which {what} do not support; use a "
                 "single event-driven run (sarrus.simulate without dt, or with method='rk4'), or impact_law='newton'",
-                element=touch.name,
+                element=contact.name,
             )
 
 
 def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     """Tell whether no contact, stop or dry friction acts at q (nq,) and t, for any velocity.
 
-    All are open then, and no joint has dry friction. Gaps up to `Touching.reach` are closed. A joint beyond its limit
-    is at a stop.
+    All are open then, and no joint has dry friction. Gaps up to `ContactElement.reach` are closed. A joint beyond its
+    limit is at a stop.
     """
     limits, size = joint_limits(system), system.characteristic
     if dry_friction(system).names:
@@ -260,10 +266,10 @@ def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     gaps = limits.signs * (limits.bounds - q[limits.places]) * size.coordinates[limits.places]
     if gaps.min(initial=np.inf) <= AT_BOUND:
         return False
-    if not system.equations.touches:
+    if not system.equations.friction_contacts:
         return True
-    reach = max(one.reach for one in touching_of(system) if one.kind == "contact")
-    return bool(touch_gaps(system)(system.pack(q, t=t)).min() > reach)
+    reach = max(one.reach for one in contact_elements(system) if one.kind == "contact")
+    return bool(contact_gaps(system)(system.pack(q, t=t)).min() > reach)
 
 
 def between_stops(system: Evaluations) -> tuple[Array, Array] | None:
@@ -271,7 +277,7 @@ def between_stops(system: Evaluations) -> tuple[Array, Array] | None:
 
     A fast test before `all_open`.
     """
-    return system.model.lasting("between stops", lambda: _between_stops(system))
+    return system.model.cached("between stops", lambda: _between_stops(system))
 
 
 def all_between(system: Evaluations, q: Array) -> bool:
@@ -281,7 +287,7 @@ def all_between(system: Evaluations, q: Array) -> bool:
 
 
 def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
-    if system.touching_geometries or system.equations.touches or dry_friction(system).names:
+    if system.contact_geometries or system.equations.friction_contacts or dry_friction(system).names:
         return None
     limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
     inwards = (
@@ -293,7 +299,7 @@ def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
 
 def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the gaps of contacts over the symbols of the equations."""
-    return {"gap": ca.vertcat(*(touch.gap for touch in system.equations.touches))}
+    return {"gap": ca.vertcat(*(contact.gap for contact in system.equations.friction_contacts))}
 
 
 def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
@@ -302,13 +308,13 @@ def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     It is the flank that opens, or at rest the one opposite to a closed flank. Otherwise a step that passes both flanks
     of a small backlash would squeeze them with undetermined forces, or let them rebound into each other.
     """
-    touches = system.equations.touches
-    gaps = {touch.name: touch.gap for touch in touches}
+    friction_contacts = system.equations.friction_contacts
+    gaps = {contact.name: contact.gap for contact in friction_contacts}
     seen = []
-    for touch, gap in zip(touches, gaps.values()):
-        if touch.facing:
-            leaves, standing = touch.rates[0] > LEAVING_FLANK, ca.fabs(touch.rates[0]) <= LEAVING_FLANK
-            held = ca.logic_and(standing, ca.fabs(gaps[touch.facing]) <= EXACT_FLANK_GAP)
+    for contact, gap in zip(friction_contacts, gaps.values()):
+        if contact.opposite_flank:
+            leaves, standing = contact.rates[0] > LEAVING_FLANK, ca.fabs(contact.rates[0]) <= LEAVING_FLANK
+            held = ca.logic_and(standing, ca.fabs(gaps[contact.opposite_flank]) <= EXACT_FLANK_GAP)
             gap += ca.if_else(ca.logic_or(leaves, held), OUT_OF_REACH, 0.0)
         seen.append(gap)
     return {"gap": ca.vertcat(*seen)}
@@ -316,32 +322,32 @@ def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
 
 def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the velocities of the rows of contacts, their biases, and the rows."""
-    touches = system.equations.touches
-    rates = ca.vertcat(*(touch.rates for touch in touches))
-    bias = ca.vertcat(*(touch.bias for touch in touches))
+    friction_contacts = system.equations.friction_contacts
+    rates = ca.vertcat(*(contact.rates for contact in friction_contacts))
+    bias = ca.vertcat(*(contact.bias for contact in friction_contacts))
     return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
 
 
-def touch_gaps(system: Evaluations) -> NativeFunction:
+def contact_gaps(system: Evaluations) -> NativeFunction:
     """Return the function of x = [q | v | u | t | p | τ] for the gaps of contacts."""
     return system.compiled.named("touch gaps", partial(gap_outputs, system))
 
 
 def step_gaps(system: Evaluations) -> NativeFunction:
     """Return the function of x for `step_gap_outputs`."""
-    if not any(touch.facing for touch in system.equations.touches):
-        return touch_gaps(system)
+    if not any(contact.opposite_flank for contact in system.equations.friction_contacts):
+        return contact_gaps(system)
     return system.compiled.named("step gaps", partial(step_gap_outputs, system))
 
 
-def touch_motion(system: Evaluations) -> NativeFunction:
+def contact_motion_function(system: Evaluations) -> NativeFunction:
     """Return the function of x for `motion_outputs`."""
     return system.compiled.named("touch motion", partial(motion_outputs, system))
 
 
-def touch_tangent(system: Evaluations) -> NativeFunction:
+def contact_tangent(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | f] for `tangent_outputs`: a (nv,), f the forces on the rows."""
-    rows = sum(len(touch.row_names) for touch in system.equations.touches)
+    rows = sum(len(contact.row_names) for contact in system.equations.friction_contacts)
     return system.compiled.named(
         "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
     )
@@ -365,7 +371,7 @@ def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, c
 
 
 @dataclass(frozen=True, eq=False)
-class TouchRows:
+class ContactRowState:
     """Gaps (of each), rows J (m × nv), their velocities and biases (m,) at (q, v, t): J a + bias their derivatives."""
 
     gaps: Array
@@ -374,7 +380,9 @@ class TouchRows:
     bias: Array
 
 
-def touch_rows(system: Evaluations, q: Array, v: Array, t: float, bounds: Array | None = None) -> TouchRows:
+def contact_row_state(
+    system: Evaluations, q: Array, v: Array, t: float, bounds: Array | None = None
+) -> ContactRowState:
     """Return gaps, rows, velocities and biases of all contacts, stops and joints with dry friction.
 
     ``bounds`` are the stops [m, rad], by default those active at q, see `sarrus.dynamics.model.joint_limits`.
@@ -385,29 +393,33 @@ def touch_rows(system: Evaluations, q: Array, v: Array, t: float, bounds: Array 
     rows = [signs[:, None] * np.eye(system.nv)[limits.rates], np.eye(system.nv)[dry.rates]]
     rates = [row @ v for row in rows]
     bias = [np.zeros(len(row)) for row in rows]
-    if system.equations.touches:
+    if system.equations.friction_contacts:
         x = system.pack(q, v, None, t)
-        found = touch_motion(system).evaluate(x)
-        gaps.insert(0, touch_gaps(system)(x))
+        found = contact_motion_function(system).evaluate(x)
+        gaps.insert(0, contact_gaps(system)(x))
         rows.insert(0, found["rows"])
         rates.insert(0, found["rates"][:, 0])
         bias.insert(0, found["bias"][:, 0])
-    return TouchRows(np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
+    return ContactRowState(np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
 
 
 def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
     """Return the modes of contacts, stops and dry friction at (q, v, t) with the acceleration a.
 
-    Gaps up to `Touching.reach` are closed, of approaching contacts up to 1e-9 lengths. A joint beyond its limit is at a
-    stop there, as in runs; a contact deeper below its plane is an `ArgumentError`.
+    Gaps up to `ContactElement.reach` are closed, of approaching contacts up to 1e-9 lengths. A joint beyond its limit
+    is at a stop there, as in runs; a contact deeper below its plane is an `ArgumentError`.
     """
-    found, touching, size = touch_rows(system, q, v, t), touching_of(system), system.characteristic
+    found, elements, size = (
+        contact_row_state(system, q, v, t),
+        contact_elements(system),
+        system.characteristic,
+    )
     speed = float(np.abs(size.columns * v).max(initial=0.0))
     slow = still_speed(speed)
     steady = STEADY * (1.0 + speed**2 + float(np.abs(size.columns * a).max(initial=0.0)))
     change = found.rows @ a + found.bias
     directions, modes, impossible = np.zeros(len(change)), [], ""
-    for one, gap in zip(touching, found.gaps):
+    for one, gap in zip(elements, found.gaps):
         if one.kind == "contact" and gap < -one.reach:
             raise below_its_plane(system, one, float(gap))
         rates, changes = found.rates[one.rows] / one.unit, change[one.rows] / one.unit
@@ -427,21 +439,21 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
                     f"{-changes[0] * one.unit:.3g}"
                 )
         modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
-    names = touch_names(system)
-    return ContactState(touching, names, found.rows, found.gaps, tuple(modes), directions, impossible)
+    names = contact_names(system)
+    return ContactState(elements, names, found.rows, found.gaps, tuple(modes), directions, impossible)
 
 
-def it_hits(one: Touching, speed: float) -> str:
+def it_hits(one: ContactElement, speed: float) -> str:
     """Return the message for a contact that closes with a velocity [m/s, rad/s]."""
     return f"{one.kind} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
 
 
-def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentError:
+def below_its_plane(system: Evaluations, one: ContactElement, gap: float) -> ArgumentError:
     """Return the error for a contact deep below its plane, or for geometries deep inside each other."""
     between = system.mechanism is not None and one.name not in system.mechanism.contacts
     text = (
-        flanks_are_deep(one.name, -gap)
-        if one.facing >= 0
+        penetrating_flanks(one.name, -gap)
+        if one.opposite_flank >= 0
         else f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart{LIFTS}"
         if between
         else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body{LIFTS}"
@@ -449,7 +461,7 @@ def below_its_plane(system: Evaluations, one: Touching, gap: float) -> ArgumentE
     return ArgumentError(f"{system.name}: {text}", element=one.name)
 
 
-def flanks_are_deep(flank: str, depth: float) -> str:
+def penetrating_flanks(flank: str, depth: float) -> str:
     """Return the message for gearing coordinates that penetrate a flank by ``depth`` [m]."""
     return (
         f"flank {flank!r} is {depth:.3g} m inside the opposite one: the coordinates of this gearing are inconsistent; "
@@ -458,7 +470,7 @@ def flanks_are_deep(flank: str, depth: float) -> str:
 
 
 def _mode_of_tails(
-    one: Touching, rates: Array, changes: Array, slow: float, steady: float, directions: Array
+    one: ContactElement, rates: Array, changes: Array, slow: float, steady: float, directions: Array
 ) -> Mode:
     """Return sliding or sticking for a closed contact, and write the direction of its slip (or of its onset)."""
     first = one.tails.start - one.rows.start

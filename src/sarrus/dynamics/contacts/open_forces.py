@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import touch_rows
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
@@ -14,7 +14,7 @@ from sarrus.symbolic.equations.equations import activity_parameter, stick_parame
 
 def push_count(system: Evaluations) -> int:
     """Return the number of rows of contacts with Coulomb friction, the first entries of r."""
-    return sum(len(touch.row_names) for touch in system.equations.touches)
+    return sum(len(contact.row_names) for contact in system.equations.friction_contacts)
 
 
 def open_forces(
@@ -26,12 +26,12 @@ def open_forces(
     (m × k) are the directions in which forces of contacts, stops and dry friction may change; None: no direction.
     """
     size, count, holds = system.characteristic, push_count(system), holding_rows(system)
-    rows = size.even(system.constraint_jacobian(q, v, t))[holds]
+    rows = size.scaled_rows(system.constraint_jacobian(q, v, t))[holds]
     if ways is None:
         found = at_rank(rows, min(rank, len(rows))).left_null
         touching = np.zeros((0, found.shape[1]))
     else:
-        acting = ways.T @ touch_rows(system, q, v, t).rows / size.columns
+        acting = ways.T @ contact_row_state(system, q, v, t).rows / size.columns
         found = ranked(np.vstack([rows, acting / size.length]), relative=FINE_RANK_CUT).left_null
         found, touching = found[: len(rows)], found[len(rows) :] / size.length
     left = np.zeros((system.nc + count, found.shape[1]))

@@ -1,4 +1,4 @@
-"""Results about unilateral and friction forces: `TouchForces`, `CarriedLoad` (statics), `ContactForces` (dynamics)."""
+"""Results on unilateral and friction forces: `ContactReactions`, `SupportReactions`, `ContactForces`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sarrus.dynamics.contacts.contact_state import Mode
 
 
 @dataclass(frozen=True, eq=False)
-class TouchForces(Answer):
+class ContactReactions(Answer):
     """Forces of contacts with Coulomb friction, of joint stops and of dry friction, within exact laws.
 
     Attributes
@@ -58,7 +58,7 @@ class TouchForces(Answer):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CarriedLoad(TouchForces):
+class SupportReactions(ContactReactions):
     """Forces that support a load in statics; if the load cannot be supported, ``forces`` have the smallest residual.
 
     ``reason`` names the contacts that would have to pull, the friction needed, or the missing support. ``status``: OK;
@@ -85,12 +85,12 @@ class CarriedLoad(TouchForces):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ContactForces(TouchForces):
+class ContactForces(ContactReactions):
     """Forces of contacts, stops and dry friction together with an acceleration.
 
     Attributes
     ----------
-    touching : names of the closed contacts and stops without normal velocity, and of the joints with dry friction at
+    closed : names of the closed contacts and stops without normal velocity, and of the joints with dry friction at
         rest: these may stick, slide or open.
     residual : largest violation of the laws: of forces relative to the largest force, of accelerations relative to the
         largest acceleration without these forces.
@@ -103,7 +103,7 @@ class ContactForces(TouchForces):
         satisfy the laws; NOT_CONVERGED, none were found.
     """
 
-    touching: tuple[str, ...]
+    closed: tuple[str, ...]
     residual: float
     ambiguous: tuple[str, ...]
     ways: Array = field(repr=False)

@@ -56,7 +56,7 @@ def choose(
     dof = system.nv - rank
     if isinstance(coordinates, str):
         check_known("choice of coordinates", coordinates, AUTOMATIC)
-        even = system.characteristic.even(jacobian)
+        even = system.characteristic.scaled_rows(jacobian)
         if coordinates == PARTITION:
             dependent = dense.leading_columns(even, rank)
             return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
@@ -147,6 +147,6 @@ def condition_number(system: Evaluations, jacobian: Array, rows: Array, rank: in
     lengths = np.sqrt(np.add.reduce(rows * rows, axis=1))[:, None]
     rows = rows / np.where(lengths > 0.0, lengths, 1.0)
     if rank:
-        parts = at_rank(system.characteristic.even(jacobian), rank)
+        parts = at_rank(system.characteristic.scaled_rows(jacobian), rank)
         rows = np.vstack([(parts.kept / parts.values[0])[:, None] * parts.right.T, rows])
     return dense.condition(rows)

@@ -62,7 +62,7 @@ def parametrize(
     number of the failed condition in Spencer 2004: at a singular configuration no coordinates do.
     """
     check_is("parametrize", system, System)
-    system.without_activations("parametrizations")
+    system.require_no_activations("parametrizations")
     return Parametrization(system, q, v, t, coordinates)
 
 
@@ -214,12 +214,12 @@ class Parametrization:
         rows, by_own = self._rows(self._relation.slopes(x, self._solve_own(x)))
         return read_only(self._solve(x, rows, np.zeros((self.system.nc, self.dof)), -by_own))
 
-    def basis_rate(self, q: ArrayLike, v: ArrayLike, t: float | None = None) -> Array:
+    def basis_bias(self, q: ArrayLike, v: ArrayLike, t: float | None = None) -> Array:
         """Return K̇ z (nv,), v̇ at ż = 0: [∂R/∂q N; A] v̇ = −[d²R/dt²; γ] (Spencer 2004, equation (2.45)).
 
         For driven constraints it contains their prescribed acceleration. Errors as in `basis`.
         """
-        self._require_split("basis_rate")
+        self._require_split("basis_bias")
         x = self._place(q, v, t)
         own = self._solve_own(x)
         rows, bias = self._rows(self._relation.slopes(x, own))[0], self._relation.bias(x, own)
@@ -280,7 +280,7 @@ class Parametrization:
             return self.state_rate(y, ydot, u, t, tau, guess)[1]
         s, t = self.system, self._at(t)
         q, v = self.to_full(y, ydot, t, guess)
-        basis, drift = self.basis(q, v, t), self.basis_rate(q, v, t)
+        basis, drift = self.basis(q, v, t), self.basis_bias(q, v, t)
         controls = np.zeros(s.nu) if u is None else s.checked(u, s.nu, "u")
         force = s.passive_force(q, v, t) + s.input_force(q, v, controls, t) - s.bias_force(q, v, t)
         force += s.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]

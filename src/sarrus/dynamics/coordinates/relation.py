@@ -214,7 +214,7 @@ def extend_traced(
 def _extend(
     system: System, q: ArrayLike, v: ArrayLike | None, t: float, relation: Relation
 ) -> tuple[System, Array, Array, TracedRelation]:
-    system.without_activations("relations")
+    system.require_no_activations("relations")
     q0 = system.normalized(q)
     v0 = system.checked(np.zeros(system.nv) if v is None else v, system.nv, "v")
     traced, own = trace_relation(system, relation, q0, t, v0)

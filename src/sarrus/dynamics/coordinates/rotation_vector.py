@@ -110,7 +110,7 @@ class RotationVector(Relation):
         n, chart = len(self.names), self.chart(system, x, ranks)
         found = TracedRelation(
             system, self.names, self.velocity_names or (), own, own[:n] - y, own[n:] - z, constants, chart.values,
-            _gauge(own, len(starts)),
+            _conditioning(own, len(starts)),
         )  # fmt: skip
         return found, np.concatenate([chart.y, np.zeros(own.numel() - n)])
 
@@ -196,7 +196,7 @@ def inverse_right_jacobian(theta: ca.SX) -> ca.SX:
     return ca.SX.eye(3) + turn / 2 + ca.if_else(small, series, whole) * (turn @ turn)
 
 
-def _gauge(own: ca.SX, count: int) -> ca.SX:
+def _conditioning(own: ca.SX, count: int) -> ca.SX:
     """Return a matrix whose smallest pivot falls from one at θ = 0 to zero at |θ| = π, for the largest |θ|.
 
     Rows (1, 0) and (sin α, cos α) with α = |θ|²/2π.

@@ -81,16 +81,16 @@ class StateChart:
         return {
             "residual": of_q,
             "jacobian": ca.densify(ca.horzcat(by_q, by_v)),
-            "own": ca.densify(self._gauge()),
+            "own": ca.densify(self._conditioning()),
         }
 
-    def _gauge(self) -> ca.SX:
+    def _conditioning(self) -> ca.SX:
         """Return the matrix of the relation whose pivots rate the chart, over the symbols of the extended equations."""
         e, traced = self.system.equations, self.coordinates.traced
         n, own = len(traced.all_names), traced.own
-        if traced.gauge is traced.by_own:
+        if traced.conditioning is traced.by_own:
             return e.jacobian[e.nc - n :, e.nv - n :]
-        return ca.substitute(traced.gauge, own, e.v[e.nv - n :])
+        return ca.substitute(traced.conditioning, own, e.v[e.nv - n :])
 
     def renew(self, table: la.Table, settings: la.Settings, x: Array) -> bool:
         """Choose the coordinates at x and set the kernel's limit.
@@ -109,8 +109,8 @@ class StateChart:
         self.choices.append((t, self.coordinates.traced.all_names))
         state_projection(table, x.copy(), la.CONSTRAINTS)
         failed = self.failed
-        self.array.gauge_before, self.array.failed = self.array.gauge, 0.0
-        settings.chart_limit = self.array.gauge * (USELESS_CHART if self.named else WORN_CHART)
+        self.array.gauge_before, self.array.failed = self.array.conditioning, 0.0
+        settings.chart_limit = self.array.conditioning * (USELESS_CHART if self.named else WORN_CHART)
         return not failed
 
     def _choose(self, x: Array) -> None:

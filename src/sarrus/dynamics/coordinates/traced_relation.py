@@ -79,13 +79,13 @@ class TracedRelation:
 
     ``position`` is R_q over (q, y, t, p), None for a coupled R; ``velocity`` are the other rows, None if they are
     d/dt R_q with z = ẏ. ``own`` are the symbols of (y, z); ``constants`` are symbols whose ``values`` belong to a
-    chart; the smallest pivot of ``gauge``, by default ∂R/∂(y, z), rates the chart in a run.
+    chart; the smallest pivot of ``conditioning``, by default ∂R/∂(y, z), rates the chart in a run.
     """
 
     def __init__(
         self, system: System, names: tuple[str, ...], velocity_names: tuple[str, ...], own: ca.SX,
         position: ca.SX | None, velocity: ca.SX | None, constants: ca.SX | None = None,
-        values: Array | None = None, gauge: ca.SX | None = None,
+        values: Array | None = None, conditioning: ca.SX | None = None,
     ) -> None:  # fmt: skip
         e = system.equations
         self.system, self.names, self.velocity_names = system, names, velocity_names
@@ -101,7 +101,7 @@ class TracedRelation:
         self._inputs = [e.q, e.v, e.t, e.p, own, self.constants]
         self.flow = ca.densify(_along(e.q, e.rate, e.t, self.rows))
         self.by_own = ca.jacobian(self.rows, own)
-        self.gauge = self.by_own if gauge is None else gauge
+        self.conditioning = self.by_own if conditioning is None else conditioning
 
     def with_values(self, system: System, values: Array) -> TracedRelation:
         """Return the same relation for the system with other parameters, and other constants of the chart."""

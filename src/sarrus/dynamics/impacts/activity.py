@@ -24,7 +24,7 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.symbolic.equations.equations import activity_parameter, anchor_parameter, stick_parameter
 
 # Largest residual [characteristic lengths, rad] with which a closure can be switched on; loops are closed to this.
-TOUCHING = OPEN
+AT_CONTACT = OPEN
 
 
 def active(system: Evaluations) -> dict[str, bool]:
@@ -61,7 +61,7 @@ def switch_on(system: Evaluations, names: Iterable[str], q: ArrayLike, t: float 
                         f"row {system.constraint_names[j]!r} and captures no more than {_capture(system, name):.3g}",
                         element=name,
                     )
-            elif abs(residual[j]) * system.characteristic.rows[j] > TOUCHING:
+            elif abs(residual[j]) * system.characteristic.rows[j] > AT_CONTACT:
                 raise ArgumentError(
                     f"{system.name}: {name!r} cannot be switched on, it is open by {abs(residual[j]):.3g} in row "
                     f"{system.constraint_names[j]!r}",
@@ -125,8 +125,8 @@ def _hold(system: Evaluations, names: Iterable[str]) -> None:
 def _measured(
     system: Evaluations, what: str, q: ArrayLike, v: ArrayLike | None, t: float
 ) -> dict[str, float]:
-    touches = system.equations.touches
-    names = (*contact_names(system), *(touch.name for touch in touches))
+    friction_contacts = system.equations.friction_contacts
+    names = (*contact_names(system), *(contact.name for contact in friction_contacts))
     if not names:
         return {}
 
@@ -138,10 +138,10 @@ def _measured(
 def _motion(system: Evaluations) -> dict[str, ca.SX]:
     """Return gaps and rates of contacts that are constraints, then of the others, and the rows of the constraints."""
     gap, rate = gap_expressions(system)
-    touches = system.equations.touches
+    friction_contacts = system.equations.friction_contacts
     return {
-        "gap": ca.vertcat(gap, *(touch.gap for touch in touches)),
-        "rate": ca.vertcat(rate, *(touch.rates[0] for touch in touches)),
+        "gap": ca.vertcat(gap, *(contact.gap for contact in friction_contacts)),
+        "rate": ca.vertcat(rate, *(contact.rates[0] for contact in friction_contacts)),
         "rows": ca.densify(ca.jacobian(rate, system.equations.v)),
     }
 

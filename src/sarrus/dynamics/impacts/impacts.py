@@ -22,10 +22,10 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.closing.assembly import survey
+from sarrus.dynamics.closing.assembly import rank_analysis
 from sarrus.dynamics.closing.manifold import finite_jacobian
 from sarrus.dynamics.closing.rigidity import leaves
-from sarrus.dynamics.impacts.activity import TOUCHING, active, gap_rates, gaps, switch_off, switch_on
+from sarrus.dynamics.impacts.activity import AT_CONTACT, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.dynamics.impacts.complementarity import OneSided, mass_left
 from sarrus.dynamics.impacts.tolerances import LEAST_RESTITUTION, RESTITUTION_FOUND
 from sarrus.dynamics.model.evaluations import Evaluations
@@ -131,7 +131,7 @@ def hold(system: Evaluations, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Imp
 
 def _check_gaps(system: Evaluations, closing: list[str], q: Array, t: float) -> None:
     for name, gap in gaps(system, q, t).items():
-        if name in closing and abs(gap) > TOUCHING * system.characteristic.length:
+        if name in closing and abs(gap) > AT_CONTACT * system.characteristic.length:
             raise ArgumentError(
                 f"{system.name}: contact {name!r} does not touch its plane at q, the gap is {gap:.3g} m",
                 element=name,
@@ -188,17 +188,17 @@ def _jump(system: Evaluations, q: Array, v: Array, t: float, elastic: Array, mos
     """Return the impact with all active rows; their velocities after it are ``elastic`` × a scale ≤ ``most``."""
     mass, jacobian = system.mass_matrix(q, t), finite_jacobian(system, q, t, v)
     inelastic, elastic = -system.velocity_residual(q, v, t), np.where(jacobian.any(axis=1), elastic, 0.0)
-    near = survey(system, q, t, v)
+    near = rank_analysis(system, q, t, v)
     cut, size = system.options.singular_cut, system.characteristic
-    measured, even = mass / np.outer(size.columns, size.columns), size.even(jacobian)
+    measured, even = mass / np.outer(size.columns, size.columns), size.scaled_rows(jacobian)
     if is_singular_at(system, q, t):
 
         def left_mass(free: Array) -> Array:
             return mass_left(system, q, v, t, measured, free)
 
-        rank, solve = _in_null_space(left_mass, measured, even, near.rank, cut * near.measured_scale)
+        rank, solve = _in_null_space(left_mass, measured, even, near.rank, cut * near.measured_rows_size)
     else:
-        rank, solve = _in_kinetic_metric(measured, even, near.rank, cut * near.even_scale)
+        rank, solve = _in_kinetic_metric(measured, even, near.rank, cut * near.scaled_rows_size)
     (fall, stopping), (rise, bouncing) = (
         (step / size.columns, size.rows * impulse)
         for step, impulse in (solve(size.rows * wanted) for wanted in (inelastic, elastic))

@@ -48,7 +48,7 @@ Solve = Callable[[list[int], Array, Blocks, Blocks], Array]
 
 def impulses(
     solve: Solve,
-    operator: Array,
+    delassus: Array,
     velocities: Array,
     contacts: Sequence[tuple[int, float]],
     rebounds: Array,
@@ -83,24 +83,24 @@ def impulses(
         if (limit := friction * e * compression[head]) > 0.0 and end > head + 1:
             tails += range(head + 1, end)
             dry.append((end - head - 1, limit))
-    ahead = rebounding + dense.product(operator, known)
+    ahead = rebounding + dense.product(delassus, known)
     found = solve([*every, *tails], ahead[[*every, *tails]], blocks, dry)
     known += found[:m]
     known[tails] += found[m:]
     return known
 
 
-def lone_impulse(operator: Array, velocities: Array, rebound: float, friction: float) -> Array | None:
+def lone_impulse(delassus: Array, velocities: Array, rebound: float, friction: float) -> Array | None:
     """Return the impulse (m,) [N s] of a single contact with Newton's law; None if no simple solution exists.
 
     The normal velocity becomes ``rebound``. The contact sticks if the friction cone contains the necessary impulse;
     else it slides in the direction d of the velocity after the impact, r = r_n (1, −μ d): a closed form for one
-    tangential row, an iteration for two. ``operator`` W (m, m) and ``velocities`` u⁻ (m,) as in `impulses`.
+    tangential row, an iteration for two. ``delassus`` W (m, m) and ``velocities`` u⁻ (m,) as in `impulses`.
 
     None if friction may hold the contact against its normal (μ ‖W_tn‖ ≥ W_nn, Painlevé), or if directions do not
     converge.
     """
-    W, u = operator.tolist(), velocities.tolist()
+    W, u = delassus.tolist(), velocities.tolist()
     compliance, missing = W[0][0], rebound - u[0]
     if not 0.0 < compliance < np.inf:
         return None

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.contacts.support_reactions import TouchForces
+from sarrus.dynamics.contacts.support_reactions import ContactReactions
 from sarrus.dynamics.impacts.tolerances import IMPULSE_ROUNDING
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.system import System
@@ -178,7 +178,7 @@ def _forces(system: System, contacts: Sequence[Contact], given: Any) -> list[Arr
     by_name = getattr(given, "contact_forces", given)
     if isinstance(by_name, Mapping):
         return [_of_mapping(system, contact, by_name) for contact in contacts]
-    if isinstance(given, TouchForces):
+    if isinstance(given, ContactReactions):
         return [given[contact.name] for contact in contacts]
     if isinstance(given, ForwardDynamics):
         return [_of_result(system, contact, given) for contact in contacts]
@@ -210,9 +210,9 @@ def _of_result(system: System, contact: Contact, found: ForwardDynamics) -> Arra
 
 def _rows_of_friction(system: System) -> dict[str, slice]:
     """Return the rows of each contact with Coulomb friction in the contact forces of a run."""
-    touches = system.equations.touches
-    ends = [0, *accumulate(len(touch.row_names) for touch in touches)]
-    return {touch.name: slice(*pair) for touch, pair in zip(touches, pairwise(ends))}
+    friction_contacts = system.equations.friction_contacts
+    ends = [0, *accumulate(len(contact.row_names) for contact in friction_contacts)]
+    return {contact.name: slice(*pair) for contact, pair in zip(friction_contacts, pairwise(ends))}
 
 
 def _wrench(

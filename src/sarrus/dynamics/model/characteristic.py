@@ -52,7 +52,7 @@ class Characteristic:
         """Diagonal (nv,) of a metric of velocities in the units of M: a body of this mass and size κ."""
         return self.mass * (self.length * self.columns) ** 2
 
-    def even(self, jacobian: Array) -> Array:
+    def scaled_rows(self, jacobian: Array) -> Array:
         """Return A (…, m, nv), or its first m rows, with rows and velocities in characteristic units."""
         return np.asarray(self.rows[: jacobian.shape[-2], None] * jacobian / self.columns)
 
@@ -61,7 +61,7 @@ class Characteristic:
         if rank == 0:
             return np.zeros(len(jacobian))
         return np.asarray(
-            self.rows * at_rank(self.even(jacobian), rank).solve_transposed(force / self.columns)
+            self.rows * at_rank(self.scaled_rows(jacobian), rank).solve_transposed(force / self.columns)
         )
 
 

@@ -7,8 +7,8 @@ with the remaining singular values due to the data, if closing r combinations of
 equally far open everywhere: at q, and after a walk along the motions of these r. At a singular configuration of an
 exact model the walk opens them with its square, and the singular values grow with it.
 
-A singular configuration does not show which singular values are due to the data: there `data_tolerance` returns None,
-and another configuration is tried.
+A singular configuration does not show which singular values are due to the data: there `measured_precision` returns
+None, and another configuration is tried.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from sarrus.kernels.linalg.ranked import at_rank, in_metric
 NEARLY = DataTolerance(0.1 * ROUGH_GAP, ROUGH_RANK_CUT)
 
 
-def data_tolerance(
+def measured_precision(
     system: Evaluations, q: Array, t: float = 0.0, least: float = ROUGH_RANK_CUT
 ) -> DataTolerance | None:
     """Return the precision of the data of a model, judged at a configuration with nearly closed loops.
@@ -97,7 +97,9 @@ def close_at_rank(system: Evaluations, q: Array, t: float, rank: int) -> Array |
 
 
 def _values(system: Evaluations, q: Array, t: float) -> Array:
-    return dense.singular_values(system.characteristic.even(system.constraint_jacobian(q, t=t))[: system.nh])
+    return dense.singular_values(
+        system.characteristic.scaled_rows(system.constraint_jacobian(q, t=t))[: system.nh]
+    )
 
 
 def _judged(system: Evaluations, q: Array, t: float, rank: int) -> DataTolerance | None:
@@ -106,7 +108,7 @@ def _judged(system: Evaluations, q: Array, t: float, rank: int) -> DataTolerance
     if place is None:
         return None
     size = system.characteristic
-    rows = size.even(system.constraint_jacobian(place, t=t))[: system.nh]
+    rows = size.scaled_rows(system.constraint_jacobian(place, t=t))[: system.nh]
     values = dense.singular_values(rows)
     beyond = float(values[rank])
     left = open_by(system, place, t)

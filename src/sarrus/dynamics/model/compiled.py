@@ -75,7 +75,7 @@ class CompiledEquations:
 
     def function(self, name: str) -> NativeFunction:
         """Return the native function ``name``, compiling it at its first use."""
-        extra = {"a": self.equations.nv} if name == "unmet" else None
+        extra = {"a": self.equations.nv} if name == "unsatisfied" else None
         own = self._functions
         return own.get(name) or self._compiled(own, name, partial(self.outputs, name), extra)
 
@@ -97,7 +97,7 @@ class CompiledEquations:
             "position": nh * (nv + 2),
             "velocity": nc * (nv + 1),
             "closing": nh * (nv + 2) + nv * nv,
-            "unmet": nc,
+            "unsatisfied": nc,
             "slipping": nc * (nv + 1) + nv * nv,
         }[name]
 
@@ -176,7 +176,7 @@ class CompiledEquations:
                 return {"residual": e.position_residual, "jacobian": e.jacobian[: e.nh, :], "b": b}
             case "residuals":
                 return {"position": e.position_residual, "velocity": e.velocity_residual}
-            case "unmet":
+            case "unsatisfied":
                 (a,) = extra
                 return {"residual": e.jacobian @ a + e.constraint_bias}
             case "velocity":
@@ -249,7 +249,7 @@ class CompiledEquations:
             answer = articulated_answer(e, self.force)
             if name == "checked":
                 return answer
-            return {part: answer[part] for part in ("a", "rate", "gauge")} | {"factors": ca.SX(0, 1)}
+            return {part: answer[part] for part in ("a", "rate", "conditioning")} | {"factors": ca.SX(0, 1)}
         if name == "measure":
             return smallest_singular_value(e, basis, self.units)
         if name == "closed":

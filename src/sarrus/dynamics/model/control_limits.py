@@ -22,7 +22,7 @@ def control_bounds(system: Evaluations) -> Array:
     included. All limits act in the equations.
     """
     key = "bounds", *system.parameters.values()
-    return system.model.remember(key, lambda: _control_bounds(system))
+    return system.model.cached_lru(key, lambda: _control_bounds(system))
 
 
 def _control_bounds(system: Evaluations) -> Array:

@@ -120,7 +120,7 @@ def default_weights(system: Evaluations) -> Array:
     e, as if they were as strong as the strongest limited one. Equations without a mechanism have unknown units: ones.
     """
     key = "control weights", *system.parameters.values()
-    return system.model.remember(key, lambda: _default_weights(system))
+    return system.model.cached_lru(key, lambda: _default_weights(system))
 
 
 def force_weight(system: Evaluations, weights: Array) -> float:

@@ -178,7 +178,7 @@ class Evaluations(Described):
             return np.zeros(0)
         return self.evaluate("drift", q, v, u, t)["drift"][e.activation_places, 0]
 
-    def without_activations(self, what: str) -> None:
+    def require_no_activations(self, what: str) -> None:
         """Raise `ArgumentError` if actuators have activations, which ``what`` does not support."""
         e = self.equations
         if e.activations:
@@ -189,11 +189,11 @@ class Evaluations(Described):
                 element=names[0].rpartition(".")[0],
             )
 
-    def without_touches(self, what: str) -> None:
+    def require_no_contacts(self, what: str) -> None:
         """Raise `ArgumentError` if contacts have Coulomb friction, which ``what`` does not support."""
-        name = self.touching_name
+        name = self.contact_name
         if name is not None:
-            names = [touch.name for touch in self.equations.touches] or [name]
+            names = [contact.name for contact in self.equations.friction_contacts] or [name]
             raise ArgumentError(
                 f"{self.name}: {what} do not support contacts with friction='coulomb' "
                 f"({', '.join(map(repr, names))}); sarrus.simulate does",
@@ -201,27 +201,28 @@ class Evaluations(Described):
             )
 
     @property
-    def touching_name(self) -> str | None:
+    def contact_name(self) -> str | None:
         """Name of the first contact with Coulomb friction or between geometries, None without any."""
         return next(
-            (touch.name for touch in self.equations.touches), next(iter(self.touching_geometries), None)
+            (contact.name for contact in self.equations.friction_contacts),
+            next(iter(self.contact_geometries), None),
         )
 
     @property
-    def touching_geometries(self) -> tuple[str, ...]:
+    def contact_geometries(self) -> tuple[str, ...]:
         """Names of the contacts between geometries without closed form, which act in time stepping only."""
-        return self.model.lasting("touching geometries", self._touching_geometries)
+        return self.model.cached("touching geometries", self._contact_geometries)
 
     @property
     def surface_contacts(self) -> tuple[SurfaceContact, ...]:
         """The contact places of geometries in closed form."""
-        return self.model.lasting("surface contacts", self._surface_contacts)
+        return self.model.cached("surface contacts", self._surface_contacts)
 
     def _surface_contacts(self) -> tuple[SurfaceContact, ...]:
         return () if self.mechanism is None else self.mechanism.surface_contacts
 
-    def _touching_geometries(self) -> tuple[str, ...]:
-        return () if self.mechanism is None else tuple(pair.name for pair in self.mechanism.colliding_pairs)
+    def _contact_geometries(self) -> tuple[str, ...]:
+        return () if self.mechanism is None else tuple(pair.name for pair in self.mechanism.geometry_pairs)
 
     def body_placements(self, q: ArrayLike, t: float = 0.0) -> tuple[Array, Array]:
         """Return positions (nb × 3) and rotations (nb × 3 × 3) in the order of ``mechanism.bodies``.

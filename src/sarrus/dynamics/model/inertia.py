@@ -56,7 +56,7 @@ def without_inertia(system: Evaluations, q: Array, v: Array, t: float = 0.0) -> 
     mass = system.mass_matrix(q, t) / np.outer(size.columns, size.columns)
     free = np.eye(system.nv)
     if system.nc:
-        rows = size.even(system.constraint_jacobian(q, v, t))
+        rows = size.scaled_rows(system.constraint_jacobian(q, v, t))
         free = ranked(rows, relative=system.options.singular_cut).null.T
     reduced = dense.product(free, mass, free.T)
     if not len(reduced):

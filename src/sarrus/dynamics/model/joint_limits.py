@@ -18,7 +18,7 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.contact.tolerances import AT_BOUND
 
 
-class JointLimits(NamedTuple):
+class JointStops(NamedTuple):
     """All joint limits: coordinate, velocity and bound of each; the sign is 1 for an upper, −1 for a lower limit.
 
     ``restitution`` is Newton's coefficient of each limit.
@@ -40,17 +40,17 @@ class DryFriction(NamedTuple):
     limits: Array
 
 
-def joint_limits(system: Evaluations) -> JointLimits:
+def joint_limits(system: Evaluations) -> JointStops:
     """Return the limits of the joints of a system."""
-    return system.model.lasting("limits", lambda: _limits_of(system))
+    return system.model.cached("limits", lambda: _limits_of(system))
 
 
 def dry_friction(system: Evaluations) -> DryFriction:
     """Return the dry friction of the joints of a system."""
-    return system.model.lasting("dry friction", lambda: _dry_friction_of(system))
+    return system.model.cached("dry friction", lambda: _dry_friction_of(system))
 
 
-def bounds_at(limits: JointLimits, q: Array, closed: float = 0.0) -> Array:
+def bounds_at(limits: JointStops, q: Array, closed: float = 0.0) -> Array:
     """Return the active bound of each limit at q: the modelled one, or the coordinate if it is beyond.
 
     q is (nq,) or (runs, nq), the bounds (limits,) or (runs, limits). Up to ``closed`` [m, rad] beyond it the modelled
@@ -71,7 +71,7 @@ def beyond_limits(system: Evaluations, q: Array) -> Array:
 
 def digits_of_limits(system: Evaluations) -> Array:
     """Return how far beyond each limit (limits,) [m, rad] is rounding of a file; see `beyond_limits`."""
-    return system.model.lasting("digits of limits", lambda: _digits_of_limits(system))
+    return system.model.cached("digits of limits", lambda: _digits_of_limits(system))
 
 
 def _digits_of_limits(system: Evaluations) -> Array:
@@ -99,7 +99,7 @@ def warn_beyond(name: str, beyond: list[str], *, stacklevel: int) -> None:
     warn(text, LimitWarning, stacklevel=stacklevel + 1)
 
 
-def _limits_of(system: Evaluations) -> JointLimits:
+def _limits_of(system: Evaluations) -> JointStops:
     """Return the limits of a model, lower before upper for each coordinate."""
     place = {name: i for i, name in enumerate(system.coordinate_names)}
     rate = {name: i for i, name in enumerate(system.velocity_names)}
@@ -112,7 +112,7 @@ def _limits_of(system: Evaluations) -> JointLimits:
         )
         if limit is not None and name in place
     ]
-    return JointLimits(
+    return JointStops(
         tuple(name for name, *_ in limited for _ in range(2)),
         np.repeat(np.array([place[name] for name, *_ in limited], dtype=np.int64), 2),
         np.repeat(np.array([rate[name] for name, *_ in limited], dtype=np.int64), 2),

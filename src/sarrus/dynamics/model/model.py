@@ -81,13 +81,13 @@ class Model(Described):
             )
         return Model.of_mechanism, (self.mechanism, self.driven.targets, None)
 
-    def lasting(self, name: str, find: Callable[[], Found]) -> Found:
+    def cached(self, name: str, find: Callable[[], Found]) -> Found:
         """Return a result that depends on the model alone, computed once under this name."""
         if name not in self._lasting:
             self._lasting[name] = find()
         return self._lasting[name]
 
-    def remember(self, key: Hashable, find: Callable[[], Found]) -> Found:
+    def cached_lru(self, key: Hashable, find: Callable[[], Found]) -> Found:
         """Return the result for a key, computed once; the most recent ones are kept. Keys begin with their subject."""
         with self._lock:
             if key in self._findings:

@@ -26,7 +26,7 @@ def jumps(values: Callable[[float], Array], before: float, after: float) -> NDAr
 def behind_jump(system: Evaluations, q: Array, t: float) -> float:
     """Return t, or a time just after t [s] if the prescribed speed b(q, t) of a row jumps at t."""
     e = system.equations
-    moves = system.model.lasting("moves in time", lambda: bool(ca.depends_on(e.velocity_residual, e.t)))
+    moves = system.model.cached("moves in time", lambda: bool(ca.depends_on(e.velocity_residual, e.t)))
     if not moves:
         return t
     still, side = np.zeros(system.nv), SIDE_OF_INSTANT * float(np.spacing(max(abs(t), 1.0)))

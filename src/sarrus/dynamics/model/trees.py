@@ -39,6 +39,6 @@ def articulated_answer(equations: Equations, force: ca.SX) -> dict[str, ca.SX]:
         "multipliers": ca.SX(0, 1),
         "constraint_force": ca.SX(e.nv, 1),
         "rate": e.whole_rate,
-        "gauge": ca.SX([1.0, 1.0, 0.0]),
+        "conditioning": ca.SX([1.0, 1.0, 0.0]),
         "checks": ca.vertcat(0, worst, 0, 0, 0, 0, 0),
     }

@@ -208,7 +208,7 @@ class _Scaled:
         sizes = np.bincount(blocks.owner, minlength=blocks.count)
         numbers = np.where(blocks.cone, blocks.friction, blocks.limit)
         table.rows, table.blocks, table.contacts = m, blocks.count, int(blocks.cone.sum())
-        table.sizes, table.numbers, table.operator, table.velocities = sizes, numbers, self.W, self.b
+        table.sizes, table.numbers, table.delassus, table.velocities = sizes, numbers, self.W, self.b
         table.forces, table.work = best, work
         contact_problem.entry(table.ctypes.data, best.ctypes.data, beginnings)
         facts = work.view(cp.ContactFacts)

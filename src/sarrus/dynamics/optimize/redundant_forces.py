@@ -14,7 +14,7 @@ from sarrus.kernels.linalg.ranked import ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
-def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Sequence[float]) -> Array:
+def share(delassus: Array, forces: Array, sizes: Sequence[int], coefficients: Sequence[float]) -> Array:
     """Return forces (m,) with the same effect W r as the given ones and the smallest share of the available friction.
 
     This is the least s with ‖r_t‖ ≤ μ (r_n − (1 − s) r⁰_n) in all contacts, r⁰ the given forces, and r_n ≥ (1 − s) r⁰_n
@@ -30,7 +30,7 @@ def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Se
 
     Without redundant rows, or without better forces, the given forces are returned.
     """
-    null = ranked(operator, relative=FINE_RANK_CUT).null
+    null = ranked(delassus, relative=FINE_RANK_CUT).null
     first = np.concatenate([[0], np.cumsum(sizes)[:-1]]).astype(int)
     normal = np.isin(np.arange(len(forces)), first)
     parts = [mu if n > 1 else 1.0 for n, mu in zip(sizes, coefficients)]
@@ -50,7 +50,7 @@ def share(operator: Array, forces: Array, sizes: Sequence[int], coefficients: Se
     return forces + dense.product(null, found.x[:-1]) if found.status.ok else forces
 
 
-def on_springs(operator: Array, normals: Sequence[int]) -> Array | None:
+def on_springs(delassus: Array, normals: Sequence[int]) -> Array | None:
     """Return W (m, m) with equal springs along changes of the normal forces ``normals`` without effect on the motion.
 
     Rigid bodies do not determine these forces, N = N₀ + Z y with W Z = 0. With a compliance along Z the solution of a
@@ -60,10 +60,10 @@ def on_springs(operator: Array, normals: Sequence[int]) -> Array | None:
     """
     if len(normals) < 2:
         return None
-    own = operator[np.ix_(normals, normals)]
+    own = delassus[np.ix_(normals, normals)]
     null = ranked(own, relative=FINE_RANK_CUT).null
     if null.shape[1] == 0:
         return None
-    sprung = operator.copy()
+    sprung = delassus.copy()
     sprung[np.ix_(normals, normals)] += np.trace(own) / len(normals) * dense.product(null, null.T)
     return sprung

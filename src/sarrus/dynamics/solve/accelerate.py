@@ -24,15 +24,15 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import (
+    ContactElement,
     Mode,
-    Touching,
     below_its_plane,
     choices_of_flanks,
-    facing_pairs,
+    contact_elements,
+    contact_names,
+    contact_row_state,
     it_hits,
-    touch_names,
-    touch_rows,
-    touching_of,
+    opposite_flanks,
 )
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.model.inertia import lightness
@@ -92,13 +92,13 @@ def _on_flanks(
     The other flank is left out, and must not close further; otherwise it replaces the first, then all choices are
     tried.
     """
-    numbers = {one.name: k for k, one in enumerate(problem.touching)}
+    numbers = {one.name: k for k, one in enumerate(problem.elements)}
     closed = {numbers[b.one.name] for b in problem.blocks}
-    pairs = facing_pairs(problem.touching, closed)
+    pairs = opposite_flanks(problem.elements, closed)
     if not pairs or problem.closing:
         return problem, problem.answer()
     gaps, tried = problem.found.gaps, set[frozenset[int]]()
-    first = [gaps[a] <= gaps[b] + ARRIVED * problem.touching[a].unit for a, b in pairs]
+    first = [gaps[a] <= gaps[b] + ARRIVED * problem.elements[a].unit for a, b in pairs]
     failed: list[tuple[_Acceleration, ContactForces]] = []
     for choice in choices_of_flanks(pairs, first):
         left_out: frozenset[int] | None = choice
@@ -112,10 +112,10 @@ def _on_flanks(
             closing = part.closing_further(found.force, left_out)
             if not closing:
                 return part, replace(found, ambiguous=(*found.ambiguous, *problem.may_jam(found.ambiguous)))
-            left_out = left_out - closing | {problem.touching[k].facing for k in closing}
+            left_out = left_out - closing | {problem.elements[k].opposite_flank for k in closing}
     if failed:
         return failed[0]
-    names = listed([problem.touching[k].name for pair in pairs for k in pair])
+    names = listed([problem.elements[k].name for pair in pairs for k in pair])
     return problem, problem.refused(f"no choice of one flank each of {names} keeps all from closing")
 
 
@@ -128,12 +128,12 @@ class _Acceleration:
         parts = work.parts
         self.work, self.q, self.v, self.t = work, x[parts.q], x[parts.v], float(x[parts.t])
         self.tau = np.zeros(work.nv) if tau is None else np.array(work.checked(tau, work.nv, "tau"))
-        self.touching, self.found = touching_of(work), touch_rows(work, self.q, self.v, self.t)
+        self.elements, self.found = contact_elements(work), contact_row_state(work, self.q, self.v, self.t)
         self.slow = still_speed(float(np.abs(work.characteristic.columns * self.v).max(initial=0.0)))
-        self.closing: list[tuple[Touching, float]] = []
-        self.rubbing: list[tuple[Touching, float]] = []
+        self.closing: list[tuple[ContactElement, float]] = []
+        self.rubbing: list[tuple[ContactElement, float]] = []
         self.blocks: list[Block] = []
-        for k, (one, gap) in enumerate(zip(self.touching, self.found.gaps)):
+        for k, (one, gap) in enumerate(zip(self.elements, self.found.gaps)):
             if k in left_out:
                 continue
             self._sort(one, float(gap), self.found.rates[one.rows] / one.unit)
@@ -143,7 +143,7 @@ class _Acceleration:
         """Whether no contact acts."""
         return not (self.blocks or self.closing or self.rubbing)
 
-    def _sort(self, one: Touching, gap: float, rates: Array) -> None:
+    def _sort(self, one: ContactElement, gap: float, rates: Array) -> None:
         """Sort a contact by its state: open or opening, hitting, slipping, or possibly sticking."""
         dry = one.kind == "friction"
         slip = rates[0 if dry else 1 :]
@@ -179,7 +179,7 @@ class _Acceleration:
         size = self.work.characteristic
         hurry = float(np.abs(size.columns * self.v).max()) ** 2 + float(np.abs(size.columns * a).max())
         least = STEADY * (1.0 + hurry)
-        heads = {k: change[self.touching[k].rows.start] / self.touching[k].unit for k in which}
+        heads = {k: change[self.elements[k].rows.start] / self.elements[k].unit for k in which}
         return frozenset(k for k, head in heads.items() if head < -least)
 
     def may_jam(self, known: Container[str]) -> tuple[str, ...]:
@@ -221,7 +221,7 @@ class _Acceleration:
 
     def _slip_at_rest(self, forces: Array) -> bool:
         """Set contacts held by the constraints to their slip of a moment later (at a dead centre); False for none."""
-        moved = is_moved(np.diag(self.operator), self.given)
+        moved = is_moved(np.diag(self.delassus), self.given)
         blocks = [
             b for b in self.blocks
             if b.mode is Mode.STICKING
@@ -261,16 +261,16 @@ class _Acceleration:
         self.given += rows @ a
         far = size.length * float(np.abs(size.columns * a).max(initial=0.0)) / LIFT
         lift = LIFT * size.mass * size.length * (far if far > LARGE_ACCELERATIONS else 1.0)
-        replies = [(self.solved(base + lift * row).a - a) / lift for row in rows]
-        W = rows @ np.array(replies).reshape(count, self.work.nv).T
-        self.operator = 0.5 * (W + W.T)
+        compliance_columns = [(self.solved(base + lift * row).a - a) / lift for row in rows]
+        W = rows @ np.array(compliance_columns).reshape(count, self.work.nv).T
+        self.delassus = 0.5 * (W + W.T)
         unhurried = (
             1.0 + float(np.abs(size.columns * self.v).max()) ** 2 + float(np.abs(size.columns * a).max())
         )
         self.largest = max(float(np.abs(self.given).max(initial=0.0)), STEADY * unhurried)
         light = lightness(self.work, self.q, self.t)
-        held = np.diag(self.operator) <= HELD_BY_CONSTRAINTS * (rows**2 @ light)
-        self.operator[held], self.operator[:, held] = 0.0, 0.0
+        held = np.diag(self.delassus) <= HELD_BY_CONSTRAINTS * (rows**2 @ light)
+        self.delassus[held], self.delassus[:, held] = 0.0, 0.0
         self.given[held & (np.abs(self.given) <= STEADY * unhurried)] = 0.0
         self.cut = EXACT_RANK_CUT * float((rows**2 / size.metric).sum(axis=1).max(initial=0.0))
 
@@ -296,7 +296,7 @@ class _Acceleration:
             for b in self.blocks:
                 if b.going:
                     rubbing[b.tails] = -b.friction * max(before[b.rows.start], 0.0) * b.direction
-            forces = self._solved(given + self.operator @ rubbing, rows)[0] + rubbing
+            forces = self._solved(given + self.delassus @ rubbing, rows)[0] + rubbing
             if float(np.abs(forces - before).max()) <= SAME_FORCES_AND_SLIPS * float(np.abs(forces).max()):
                 break
         return forces
@@ -310,8 +310,8 @@ class _Acceleration:
         sizes = [part.stop - part.start for part in rows.values()]
         first = np.cumsum([0, *sizes])
         normals = [int(k) for k, b in zip(first, self.blocks) if b.one.kind == "contact"]
-        operator = self.operator[np.ix_(chosen, chosen)]
-        sprung = on_springs(operator, normals)
+        delassus = self.delassus[np.ix_(chosen, chosen)]
+        sprung = on_springs(delassus, normals)
         if sprung is not None:
             modes = [(b.mode, b.direction, b.friction) for b in self.blocks]
             forces, status = self._solved_with(sprung, given, chosen, sizes)
@@ -320,13 +320,13 @@ class _Acceleration:
                 return forces, status
             for b, before in zip(self.blocks, modes):
                 b.mode, b.direction, b.friction = before
-        return self._solved_with(operator, given, chosen, sizes)
+        return self._solved_with(delassus, given, chosen, sizes)
 
     def _solved_with(
-        self, operator: Array, given: Array, chosen: list[int], sizes: list[int]
+        self, delassus: Array, given: Array, chosen: list[int], sizes: list[int]
     ) -> tuple[Array, Status]:
         """Return forces and status of the contact problem with the chosen rows of W."""
-        parts = self._ranked(operator)
+        parts = self._ranked(delassus)
         H, out = parts.left * np.sqrt(parts.kept), np.zeros(len(given))
         while True:
             contacts = [(n, b.friction) for b, n in zip(self.blocks, sizes) if not b.is_dry]
@@ -390,9 +390,9 @@ class _Acceleration:
             if ways.size == 0:
                 return base
             near = base + ways @ ranked(ways).solve(forces - base)
-            left = -(self.given + self.operator @ near)[held]
-            forces = near + ways @ self._ranked(self.operator[held] @ ways).solve(left)
-            change, u = 0.0, self.operator @ forces + self.given
+            left = -(self.given + self.delassus @ near)[held]
+            forces = near + ways @ self._ranked(self.delassus[held] @ ways).solve(left)
+            change, u = 0.0, self.delassus @ forces + self.given
             for b in self.blocks:
                 slip = u[b.tails]
                 length = float(np.linalg.norm(slip))
@@ -408,7 +408,7 @@ class _Acceleration:
     def _residual(self, forces: Array) -> float:
         """Return the largest violation of the laws."""
         force, motion = float(np.abs(forces).max(initial=0.0)) or 1.0, self.largest
-        u, worst = (self.operator @ forces + self.given) / motion, 0.0
+        u, worst = (self.delassus @ forces + self.given) / motion, 0.0
         r = forces / force
         for b in self.blocks:
             head = 0.0
@@ -432,9 +432,9 @@ class _Acceleration:
         _, ways, held = self._laws()
         if not ways.size or not any(b.mode is Mode.SLIDING for b in self.blocks):
             return names
-        null = self._ranked(self.operator[held] @ ways).null
-        size = float(np.abs(self.operator).max())
-        felt = null[:, np.abs(self.operator @ ways @ null).max(axis=0, initial=0.0) > UNMOVED_FORCE * size]
+        null = self._ranked(self.delassus[held] @ ways).null
+        size = float(np.abs(self.delassus).max())
+        felt = null[:, np.abs(self.delassus @ ways @ null).max(axis=0, initial=0.0) > UNMOVED_FORCE * size]
         loose = np.abs(ways @ felt).max(axis=1, initial=0.0) > UNMOVED_FORCE
         return (*names, *(b.one.name for b in self.blocks if loose[b.rows].any() and b.one.name not in names))
 
@@ -444,7 +444,7 @@ class _Acceleration:
         found = []
         for b in self.blocks:
             if b.going and not b.is_dry:
-                row = self.operator[b.rows.start]
+                row = self.delassus[b.rows.start]
                 if (
                     row[b.rows.start] - b.friction * row[b.tails] @ b.direction
                     <= UNLOADED * row[b.rows.start]
@@ -456,9 +456,9 @@ class _Acceleration:
         self, forces: Array | None, reason: str, status: Status, residual: float = np.inf
     ) -> ContactForces:
         """Return the result with its modes and texts."""
-        names = touch_names(self.work)
+        names = contact_names(self.work)
         out, determined = np.zeros(len(names)), np.ones(len(names), dtype=bool)
-        modes = {one.name: Mode.OPEN for one in self.touching}
+        modes = {one.name: Mode.OPEN for one in self.elements}
         for one, direction in self.rubbing:
             modes[one.name], out[one.rows] = Mode.SLIDING, -direction * one.limit
         all_ways = np.zeros((len(names), 0))
@@ -467,7 +467,7 @@ class _Acceleration:
         else:
             ways = self._laws()[1]
             all_ways = np.zeros((len(names), ways.shape[1]))
-            null = self._ranked(self.operator @ ways).null if ways.size else np.zeros((0, 0))
+            null = self._ranked(self.delassus @ ways).null if ways.size else np.zeros((0, 0))
             loose = (
                 np.abs(ways @ null).max(axis=1, initial=0.0) > UNMOVED_FORCE
                 if null.size
@@ -484,10 +484,10 @@ class _Acceleration:
             force=read_only(self.found.rows.T @ out),
             determined=read_only(determined),
             modes=modes,
-            carrying=tuple(one.name for one in self.touching if np.abs(out[one.rows]).max() > least),
+            carrying=tuple(one.name for one in self.elements if np.abs(out[one.rows]).max() > least),
             reason=reason,
             status=status,
-            touching=tuple(b.one.name for b in self.blocks),
+            closed=tuple(b.one.name for b in self.blocks),
             residual=residual,
             ways=read_only(all_ways),
             ambiguous=() if self.closing else self._ambiguous,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import Mode, Touching
+from sarrus.dynamics.contacts.contact_state import ContactElement, Mode
 
 
 @dataclass
@@ -15,7 +15,7 @@ class Block:
     ``going``: it slips at the present velocity.
     """
 
-    one: Touching
+    one: ContactElement
     rows: slice
     going: bool
     mode: Mode

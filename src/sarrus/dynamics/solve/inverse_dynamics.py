@@ -13,11 +13,11 @@ from sarrus.dynamics.closing.closed_state import what_is_open
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.closing.rigidity import is_blocked
 from sarrus.dynamics.contacts.contact_state import all_open, contact_state, takes_part
-from sarrus.dynamics.contacts.support_reactions import CarriedLoad
+from sarrus.dynamics.contacts.support_reactions import SupportReactions
 from sarrus.dynamics.model.control_metric import control_norm
 from sarrus.dynamics.results import InverseDynamics
 from sarrus.dynamics.solve.ranks import generic_rank
-from sarrus.dynamics.solve.support import carry
+from sarrus.dynamics.solve.support import support_load
 from sarrus.dynamics.solve.tolerances import NO_SPLIT, REACHED_FORCES
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.linalg.ranked import Ranked, at_rank, rank_of, ranked
@@ -54,30 +54,30 @@ def inverse_dynamics(
     r = 0; slipping or starting to slip, friction against the slip; sticking, any r in the cone. Velocities below 1e-8
     and accelerations below 1e-6 (relative, characteristic units) count as zero; accelerations of runs with
     method="moreau-jean" are means over steps and do not keep contacts closed to this precision. u is the least control
-    for which admissible r exist, then r the least one, see `sarrus.dynamics.contacts.support_reactions.CarriedLoad`.
-    If no admissible r exists for any u: status INFEASIBLE, and ``contacts.reason`` names the contacts that would have
-    to pull, or the friction needed; u and r then have the smallest residual. INCONSISTENT: v or a penetrates a plane.
-    If all contacts are open and no joint has dry friction, ``result.contacts`` is None. ``contacts=False`` ignores
-    all of them.
+    for which admissible r exist, then r the least one, see
+    `sarrus.dynamics.contacts.support_reactions.SupportReactions`. If no admissible r exists for any u: status
+    INFEASIBLE, and ``contacts.reason`` names the contacts that would have to pull, or the friction needed; u and r
+    then have the smallest residual. INCONSISTENT: v or a penetrates a plane. If all contacts are open and no joint
+    has dry friction, ``result.contacts`` is None. ``contacts=False`` ignores all of them.
 
     Raises `ArgumentError` for q below a plane by more than 1e-5 lengths, for contacts between geometries without closed
     form (they act in runs only), and for activations of actuators, currents of windings included: their force is given
     by the state, and no u changes the acceleration.
     """
-    system.without_activations("inverse dynamics")
+    system.require_no_activations("inverse dynamics")
     q = system.normalized(q)
     jacobian, acceleration = system.constraint_jacobian(q, v, t), system.checked(a, system.nv, "a")
     non_ideal = system.evaluate("non_ideal", q, v, t=t)["non_ideal"][:, 0]
     needed = _smooth_load(system, q, v, acceleration, t, tau) - non_ideal
     rank = constraint_rank(system, q, real_array(v), t, jacobian)
     size = system.characteristic
-    rows = at_rank(size.even(jacobian), rank)
+    rows = at_rank(size.scaled_rows(jacobian), rank)
     free = rows.null.T / size.columns
     actuation = system.actuation_matrix(q, v, t)
     norm = control_norm(system, weights, metric).at(actuation)
     root = np.sqrt(norm.weights)
     reach = ranked(free @ actuation / root, relative=REACHED_FORCES)
-    carried: CarriedLoad | None = None
+    carried: SupportReactions | None = None
     if takes_part(system, contacts) and not all_open(system, q, t):
         state = contact_state(system, q, real_array(v), acceleration, t)
         if norm.root is not None:
@@ -86,7 +86,7 @@ def inverse_dynamics(
                 "couples controls or leaves some open; give weights= or contacts=False",
                 element="metric",
             )
-        u, carried = carry(system, state, free, needed, actuation, weights=norm.weights)
+        u, carried = support_load(system, state, free, needed, actuation, weights=norm.weights)
         needed = needed - carried.force
     else:
         u = _least(reach, norm.rows(actuation), root, free @ needed)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SarrusError
 from sarrus.base.status import Status
-from sarrus.dynamics.closing.assembly import Neighbourhood, assemble, survey
+from sarrus.dynamics.closing.assembly import Neighbourhood, assemble, rank_analysis
 from sarrus.dynamics.closing.closed_state import largest_opening, require_velocities_that_agree
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.closing.manifold import close
@@ -48,12 +48,12 @@ def look_around(
     """
 
     def look() -> tuple[Neighbourhood, bool, Settings]:
-        near = _with_rows_of_the_model(work, survey(work, q, t, v))
+        near = _with_rows_of_the_model(work, rank_analysis(work, q, t, v))
         return near, is_singular_at(work, q, t), work.settings(near)
 
     # many runs begin at the same state, and this costs more than some hundred steps
     place = q.tobytes(), t, None if v is None else v.tobytes(), *work.parameters.values(), work.options
-    return work.model.remember(("survey", data_of(work), *place), look)
+    return work.model.cached_lru(("rank_analysis", data_of(work), *place), look)
 
 
 def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourhood:
@@ -71,11 +71,11 @@ def _with_rows_of_the_model(work: Workspace, near: Neighbourhood) -> Neighbourho
     def found() -> Neighbourhood | None:
         try:
             closed = assemble(work, work.neutral(), throw=False)
-            return None if closed.status is Status.NOT_CLOSED else survey(work, closed.q)
+            return None if closed.status is Status.NOT_CLOSED else rank_analysis(work, closed.q)
         except SarrusError:  # the constraints are not finite there
             return None
 
-    reference = work.model.remember(("independent rows", *work.parameters.values(), work.options), found)
+    reference = work.model.cached_lru(("independent rows", *work.parameters.values(), work.options), found)
     if reference is None or reference.rank != near.rank:
         return near
     return replace(near, independent=reference.independent)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import Touching, touch_rows
+from sarrus.dynamics.contacts.contact_state import ContactElement, contact_row_state
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.ranks import project_velocity
 from sarrus.dynamics.solve.tolerances import NO_ACCELERATION, NO_COMPLIANCE
@@ -38,7 +38,7 @@ def slip_onsets(
     v: Array,
     a: Array,
     t: float,
-    blocks: Sequence[Touching],
+    blocks: Sequence[ContactElement],
     answer: Callable[[Array], ForwardDynamics],
 ) -> list[Array]:
     """Return the unit direction in which each of ``blocks`` begins to slip; zero if it stays at rest.
@@ -49,7 +49,7 @@ def slip_onsets(
     """
 
     def accelerations(v: Array) -> Array:
-        rows, found = touch_rows(work, q, v, t), answer(v)
+        rows, found = contact_row_state(work, q, v, t), answer(v)
         return (
             rows.rows @ np.array(found.a) + rows.bias if found.status.ok else np.full(len(rows.bias), np.nan)
         )

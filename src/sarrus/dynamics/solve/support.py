@@ -1,4 +1,4 @@
-"""`carry`: forces of contacts, stops and dry friction that support a generalized force, with the least controls."""
+"""`support_load`: forces of contacts, stops and dry friction that support a load, with the least controls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import ContactState, ForceLaws, choices_of_flanks
-from sarrus.dynamics.contacts.support_reactions import CarriedLoad
+from sarrus.dynamics.contacts.support_reactions import SupportReactions
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.force_balance import ForceBalance, balance_forces
 from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
@@ -19,7 +19,7 @@ from sarrus.kernels.linalg.ranked import ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 
 
-def carry(
+def support_load(
     system: Evaluations,
     state: ContactState,
     free: Array,
@@ -28,7 +28,7 @@ def carry(
     *,
     weights: Array | None = None,
     limits: Array | None = None,
-) -> tuple[Array, CarriedLoad]:
+) -> tuple[Array, SupportReactions]:
     """Return u and r with free · (S u + Jᵀ r) = free · load, u minimal, then r minimal.
 
     Parameters
@@ -41,7 +41,7 @@ def carry(
     At most one of two opposite flanks pushes: for up to six pairs the choice with the least u is taken.
     """
     asked = _Asked(system.characteristic.length, free, load, actuation, weights, limits)
-    if state.facing:
+    if state.opposite_flank:
         state = _on_flanks(asked, state)
     laws = state.laws
     found = asked.balance(state)
@@ -50,12 +50,12 @@ def carry(
     reason, status = _reason(system, state, laws, found, free), found.status
     if state.impossible:
         reason, status = state.impossible, Status.INCONSISTENT
-    carried = CarriedLoad(
+    carried = SupportReactions(
         names=state.names,
         forces=read_only(forces),
         force=read_only(state.rows.T @ forces),
         determined=read_only(~free_rows),
-        modes={one.name: mode for one, mode in zip(state.touching, state.modes)},
+        modes={one.name: mode for one, mode in zip(state.elements, state.modes)},
         carrying=_carrying(state, forces),
         reason=reason,
         status=status,
@@ -79,7 +79,7 @@ class _Asked:
     def balance(self, state: ContactState) -> ForceBalance:
         """Return the least u, and then the least contact forces within the laws of a state."""
         laws, free = state.laws, self.free
-        owners = [state.touching[k] for k in laws.owners]
+        owners = [state.elements[k] for k in laws.owners]
         counts = [size for size, _ in (*laws.contacts, *laws.dry)]
         return balance_forces(
             free @ self.actuation,
@@ -98,8 +98,8 @@ def _on_flanks(asked: _Asked, state: ContactState) -> ContactState:
 
     First the flanks that push in a frictionless solution with pulling allowed; without a balance this choice stays.
     """
-    pairs = state.facing
-    heads = [state.touching[one].rows.start for one, _ in pairs]
+    pairs = state.opposite_flank
+    heads = [state.elements[one].rows.start for one, _ in pairs]
     nu = asked.actuation.shape[1]
     reach = asked.free @ np.hstack([asked.actuation, state.rows[heads].T])
     pushes = ranked(reach, relative=FINE_RANK_CUT).solve(asked.free @ asked.load)[nu:]
@@ -121,7 +121,7 @@ def _on_flanks(asked: _Asked, state: ContactState) -> ContactState:
 def _carrying(state: ContactState, forces: Array) -> tuple[str, ...]:
     """Return the names of the contacts with a nonzero force."""
     least = FORCE_OF_NONE * float(np.abs(forces).max(initial=0.0))
-    return tuple(one.name for one in state.touching if np.abs(forces[one.rows.start]) > least)
+    return tuple(one.name for one in state.elements if np.abs(forces[one.rows.start]) > least)
 
 
 def _reason(
@@ -140,11 +140,11 @@ def _reason(
         ]
         return f"no actuator, loop or closed contact acts along {listed(names)}"
     if found.pulling:
-        names = list(dict.fromkeys(state.touching[laws.owners[k]].name for k in found.pulling))
+        names = list(dict.fromkeys(state.elements[laws.owners[k]].name for k in found.pulling))
         return f"{listed(names)} would have to pull"
     factor = found.friction()
     if np.isfinite(factor):
-        sticking = [state.touching[k] for k, (_, mu) in zip(laws.owners, laws.contacts) if mu > 0.0]
+        sticking = [state.elements[k] for k, (_, mu) in zip(laws.owners, laws.contacts) if mu > 0.0]
         needed = {one.static * factor for one in sticking}
         text = f"all friction coefficients {factor:.6g} times as large are needed"
         if max(needed) - min(needed) < FORCE_OF_NONE * max(needed):

@@ -18,7 +18,7 @@ from sarrus.dynamics.model.model import Model
 from sarrus.dynamics.model.options import Options
 from sarrus.dynamics.solve.tolerances import EVENT_TOLERANCE
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.platform.c_function import (
     Kernel,
     bridge,
@@ -129,9 +129,9 @@ class Workspace(Evaluations):
         settings.accepted_residual = DATA_TOLERANCE
         if near is not None:
             settings.scale_of_rows, settings.scale_of_weighted_rows = near.scale, near.weighted_scale
-            settings.scale_of_even_rows = near.even_scale
-            settings.scale_of_measured_rows = near.measured_scale
-            beside = near.smallest / near.even_scale if near.even_scale > 0.0 else 0.0
+            settings.scale_of_even_rows = near.scaled_rows_size
+            settings.scale_of_measured_rows = near.measured_rows_size
+            beside = near.smallest / near.scaled_rows_size if near.scaled_rows_size > 0.0 else 0.0
             data_of(self).loosen(settings, beside, holonomic=self.nc == self.nh)
         return settings
 
@@ -151,7 +151,7 @@ class Workspace(Evaluations):
             return
         self.loaded |= set(names)
         self._fill()
-        if "dynamics" in names and self.model.lasting("massless", lambda: may_lose_inertia(self.mechanism)):
+        if "dynamics" in names and self.model.cached("massless", lambda: may_lose_inertia(self.mechanism)):
             self.expect_singular_mass()
 
     def _fill(self) -> None:
@@ -201,7 +201,7 @@ class Workspace(Evaluations):
         """
         self.load_functions("dynamics", "checked", "position", "velocity")
         rank = self.acceleration_kernel(self.table, x, la.ANSWER)
-        work = laid(self.work, self.sizes)
+        work = view_fields(self.work, self.sizes)
         return rank, np.concatenate([work.a, work.lam, work.reaction, work.facts])
 
     def stage(self, x: Array) -> tuple[list[int], Array] | None:
@@ -215,7 +215,7 @@ class Workspace(Evaluations):
         self.load_functions("direct")
         self.acceleration_kernel(self.table, x, la.SLOPE)
         answer = self.compiled.direct("checked", Basis(rows)).evaluate(x)
-        taken = laid(self.work, self.sizes).a
+        taken = view_fields(self.work, self.sizes).a
         found = np.concatenate([answer["a"], answer["multipliers"]]).ravel()
         return (list(rows), found) if np.array_equal(found[: self.nv], taken) else None
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.contacts.contact_state import (
+    contact_elements,
+    contact_names,
     motion_outputs,
+    require_no_poisson,
     step_gap_outputs,
-    touch_names,
-    touching_of,
-    without_poisson,
 )
 from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.dynamics.system import System
@@ -32,7 +32,7 @@ from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.run_state import Run
-from sarrus.motion.loop.contact_run import Touches
+from sarrus.motion.loop.contact_run import ContactRun
 
 _INTEGERS = ("sizes", "first_rows", "widths", "coordinates", "speeds")
 _FLOATS = (
@@ -43,33 +43,33 @@ _FLOATS = (
 def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
     """Return a step with contacts, stops and dry friction."""
     system, upper = plan.system, name.upper()
-    if system.touching_geometries:
-        pair = system.touching_geometries[0]
+    if system.contact_geometries:
+        pair = system.contact_geometries[0]
         raise ArgumentError(
             f"{system.name}: contact_step does not support contacts between geometries without closed form, such as "
             f"{pair!r}; use runs in Python",
             element=pair,
         )
-    if not touching_of(system):
+    if not contact_elements(system):
         raise ArgumentError(
             f"{system.name}: functions asks for contact_step, but the system has no contacts with friction='coulomb', "
             "no limits and no dry friction; use step",
             element="contact_step",
         )
-    system.without_activations("steps with contacts")
-    without_poisson(system, "steps with contacts in C")
-    members = _attach(plan, natives, Touches(system.workspace(), q, 0.0))
-    names, state = touch_names(system), la.local_sizes(plan.table.numbers)
+    system.require_no_activations("steps with contacts")
+    require_no_poisson(system, "steps with contacts in C")
+    members = _attach(plan, natives, ContactRun(system.workspace(), q, 0.0))
+    names, state = contact_names(system), la.local_sizes(plan.table.numbers)
     at = state.header + state.start + state.ranks
     new = View(f"W->local + {at}", DOUBLE)
     step_of, _ = kernels.call(time_step, [plan.table, View("W->x", DOUBLE), Term("0", INT)])
     finish_of, _ = kernels.call(finish, [plan.table, new, Known(la.CONSTRAINTS)])
     unit, _ = kernels.call(normalize, [plan.table, View("W->x", DOUBLE)])
-    touching = plan.table.field("touching")
+    contact_table = plan.table.field("contact_table")
     stops = [int(place) for place in joint_limits(system).places]
     begin = ""
     if stops:
-        kernel, _ = kernels.call(begin_where_beyond, [touching, View("W->x", DOUBLE)])
+        kernel, _ = kernels.call(begin_where_beyond, [contact_table, View("W->x", DOUBLE)])
         begin = f"    {kernel}(W, W->x);"
     signature = (
         f"int {name}_contact_step({name}_workspace *W, double *q, double *v, const double *u, double *t,\n"
@@ -85,7 +85,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
         "NOT_FINITE also for an h that is not positive: the laws of contact do not run backwards."
     )
     header, run = la.LocalHeader.places["length"], Run.places["step"]
-    slot = tl.slot_sizes(touching.numbers, system.nv)  # type: ignore[union-attr]
+    slot = tl.slot_sizes(contact_table.numbers, system.nv)  # type: ignore[union-attr]
     kept = tl.ROOM * sum(slot) + slot.facts
     units = ["N, N m"] * len(names)
     declared = [
@@ -107,17 +107,17 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
             begin,
             f"    W->local[{header}] = h;",
             f"    W->run[{run}] = h;",
-            "    W->touch_failed = 0;",
+            "    W->contact_failed = 0;",
             f"    if ({step_of}(W, W->x, 0) < 0)",
-            f"        return W->touch_failed ? {upper}_NOT_CONVERGED : {name}_finite(W, tau);",
+            f"        return W->contact_failed ? {upper}_NOT_CONVERGED : {name}_finite(W, tau);",
             f"    if (!{finish_of}(W, {new.text}, {la.CONSTRAINTS}))",
             f"        return {upper}_PROJECTION_FAILED;",
             loop(system.nq + system.nv, f"wrong += 0.0 * W->local[{at} + i]"),
             f"    if (wrong != 0.0)\n        return {upper}_NOT_FINITE;",
             loop(system.nq, f"q[i] = W->local[{at} + i]"),
             loop(system.nv, f"v[i] = W->local[{at + system.nq} + i]"),
-            *(f"    W->touch_ends[{s}] = W->local[{at + place}];" for s, place in enumerate(stops)),
-            loop(len(names), f"if (forces)\n            forces[i] = W->touch_slots[{kept} + i]"),
+            *(f"    W->contact_ends[{s}] = W->local[{at + place}];" for s, place in enumerate(stops)),
+            loop(len(names), f"if (forces)\n            forces[i] = W->contact_slots[{kept} + i]"),
             f"    *t = W->local[{at + system.parts.t}];",
             f"    return {upper}_OK;",
         ),
@@ -130,45 +130,47 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     )  # fmt: skip
 
 
-def _attach(plan: SystemPlan, natives: Natives, touches: Touches) -> list[Member]:
+def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list[Member]:
     """Add the contacts to the table of a system; return their members of the workspace."""
-    touching = touches.touching
-    problem, entries = _problem(plan, touching), plan.table.entries
-    arrays = touches.arrays
+    contact_table = contact_run.contact_table
+    problem, entries = _problem(plan, contact_table), plan.table.entries
+    arrays = contact_run.arrays
     own: dict[str, Value] = {
-        **{key: Address(View(f"W->touch_{key}", INT)) for key in _INTEGERS},
-        **{key: Address(View(f"W->touch_{key}", DOUBLE)) for key in (*_FLOATS, "settings", "slots", "work")},
-        **{key: Term(f"W->touch_{key}", INT, counts=True) for key in ("failed", "given", "turn")},
+        **{key: Address(View(f"W->contact_{key}", INT)) for key in _INTEGERS},
+        **{
+            key: Address(View(f"W->contact_{key}", DOUBLE)) for key in (*_FLOATS, "settings", "slots", "work")
+        },
+        **{key: Term(f"W->contact_{key}", INT, counts=True) for key in ("failed", "given", "turn")},
         "problem": Address(problem),
         "inner": entries["acceleration"],
         "solver": Address(KernelCode(contact_problem)),
     }
-    if touching.contacts:
+    if contact_table.contacts:
         for key, outputs in (("gaps", step_gap_outputs), ("motion", motion_outputs)):
             trace = partial(_traced, plan.system, outputs)
             own[key] = Address(natives.add(f"model_touch_{key}", trace))
-    numbers = clean(touching, own)
+    numbers = clean(contact_table, own)
     numbers.slope = 0
-    table = Table("contacts", numbers, own, len(numbers), "W->touch_none", "touch_table")
+    table = Table("contacts", numbers, own, len(numbers), "W->contact_none", "contact_table")
     plan.enter(
-        {"touching": Address(table), **{k: Address(View(f"W->{k}", DOUBLE)) for k in ("local", "run")}}
+        {"contact_table": Address(table), **{k: Address(View(f"W->{k}", DOUBLE)) for k in ("local", "run")}}
     )
     n = plan.system
-    sizes = tl.touch_sizes(touching, n.nq, n.nv, la.input_size(plan.table.numbers))
-    note, blocks = "of contacts and stops", touching.contacts + touching.stops + touching.dry
+    sizes = tl.contact_sizes(contact_table, n.nq, n.nv, la.input_size(plan.table.numbers))
+    note, blocks = "of contacts and stops", contact_table.contacts + contact_table.stops + contact_table.dry
     counts = ("rows", "blocks", "closed", "failed", "given", "turn")
     found = [
         Member("local", sum(la.local_sizes(plan.table.numbers)), "of the step"),
         Member("run", len(Run.fields), "of the step"),
-        array("touch_settings", "tolerances of contacts", np.array(arrays["settings"])),
-        Member("touch_slots", len(touches.slots), "what is known of the last steps"),
-        Member("touch_work", sum(sizes), "room for contacts"),
-        Member("touch_block_sizes", blocks, "of the contact problem", type=INT),
-        *(Member(f"touch_{key}", 0, "of the contact problem", np.zeros(1), INT) for key in counts),
+        array("contact_settings", "tolerances of contacts", np.array(arrays["settings"])),
+        Member("contact_slots", len(contact_run.slots), "what is known of the last steps"),
+        Member("contact_work", sum(sizes), "room for contacts"),
+        Member("contact_block_sizes", blocks, "of the contact problem", type=INT),
+        *(Member(f"contact_{key}", 0, "of the contact problem", np.zeros(1), INT) for key in counts),
     ]
     for key in (*_FLOATS, *_INTEGERS):
         values = arrays[key] if len(arrays[key]) else np.zeros(1)
-        found.append(Member(f"touch_{key}", len(values), note, values, INT if key in _INTEGERS else DOUBLE))
+        found.append(Member(f"contact_{key}", len(values), note, values, INT if key in _INTEGERS else DOUBLE))
     return found
 
 
@@ -179,27 +181,27 @@ def _traced(
     return system.compiled.inputs, {key: ca.densify(part) for key, part in outputs(system).items()}
 
 
-def _problem(plan: SystemPlan, touching: tl.Touching) -> Table:
+def _problem(plan: SystemPlan, contact_table: tl.ContactTable) -> Table:
     """Return the table of the contact problem, whose arrays are in the workspace."""
     s = plan.system
-    sizes = tl.touch_sizes(touching, s.nq, s.nv, la.input_size(plan.table.numbers))
+    sizes = tl.contact_sizes(contact_table, s.nq, s.nv, la.input_size(plan.table.numbers))
     starts = dict(zip(sizes._fields, np.cumsum([0, *sizes])[:-1].tolist()))
     parts = {
         "numbers": "numbers",
-        "operator": "operator",
+        "delassus": "delassus",
         "velocities": "given",
         "turn": "turn",
         "forces": "impulses",
         "work": "solver",
     }
     entries: dict[str, Value] = {
-        "rows": Term("W->touch_rows", INT, counts=True),
-        "blocks": Term("W->touch_blocks", INT, counts=True),
-        "contacts": Term("W->touch_closed", INT, counts=True),
-        "sizes": Address(View("W->touch_block_sizes", INT)),
-        **{key: Address(View(f"W->touch_work + {starts[part]}", DOUBLE)) for key, part in parts.items()},
+        "rows": Term("W->contact_rows", INT, counts=True),
+        "blocks": Term("W->contact_blocks", INT, counts=True),
+        "contacts": Term("W->contact_closed", INT, counts=True),
+        "sizes": Address(View("W->contact_block_sizes", INT)),
+        **{key: Address(View(f"W->contact_work + {starts[part]}", DOUBLE)) for key, part in parts.items()},
     }
     numbers = clean(cp.ContactProblem.zeros(), entries)
     return Table(
-        "the contact problem", numbers, entries, len(numbers), "W->touch_none", "touch_problem_table"
+        "the contact problem", numbers, entries, len(numbers), "W->contact_none", "contact_problem_table"
     )

@@ -16,8 +16,8 @@ from sarrus.export.c.identifiers import enumeration
 def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
     """Return gaps, velocities, biases and rows of all contacts at a state, open or closed."""
     system, upper = plan.system, name.upper()
-    touches = system.equations.touches
-    if not touches:
+    frictional = system.equations.friction_contacts
+    if not frictional:
         raise ArgumentError(
             f"{system.name}: functions asks for contacts, but the system has none with friction='coulomb'; add_contact",
             element="contacts",
@@ -33,21 +33,21 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
         "bias": "of the derivatives of these: rows a + bias",
         "rows": "J by rows, rows x nv: forces r act by J' r",
     }
-    rows = [row for touch in touches for row in touch.row_names]
-    firsts = [rows.index(touch.row_names[0]) for touch in touches]
+    rows = [row for contact in frictional for row in contact.row_names]
+    firsts = [rows.index(contact.row_names[0]) for contact in frictional]
     sizes = [int(outputs[part].numel()) for part in texts]
     lists = {
         "FIRST_ROWS": map(str, firsts),
-        "FRICTION": (c_number(touch.friction_coefficient) for touch in touches),
-        "STATIC_FRICTION": (c_number(touch.static_coefficient) for touch in touches),
-        "RESTITUTION": (c_number(touch.restitution) for touch in touches),
-        "POISSON": (str(int(touch.impact_law == "poisson")) for touch in touches),
+        "FRICTION": (c_number(contact.friction_coefficient) for contact in frictional),
+        "STATIC_FRICTION": (c_number(contact.static_coefficient) for contact in frictional),
+        "RESTITUTION": (c_number(contact.restitution) for contact in frictional),
+        "POISSON": (str(int(contact.impact_law == "poisson")) for contact in frictional),
     }
     declaration = "\n".join(
         [
-            enumeration("Contacts with friction.", f"{upper}_CONTACT", [t.name for t in touches], ["m"] * len(touches)),
-            enumeration("Their rows, with the units of their forces.", f"{upper}_TOUCH", rows, ["N"] * len(rows)),
-            f"#define {upper}_NCONTACTS {len(touches)}\n#define {upper}_NTOUCH {len(rows)}",
+            enumeration("Contacts with friction.", f"{upper}_CONTACT", [t.name for t in frictional], ["m"] *
+            len(frictional)), enumeration("Their rows, with the units of their forces.", f"{upper}_TOUCH", rows, ["N"]
+            * len(rows)), f"#define {upper}_NCONTACTS {len(frictional)}\n#define {upper}_NCONTACT_ROWS {len(rows)}",
             *(f"#define {upper}_{key} {{{', '.join(values)}}}" for key, values in lists.items()),
             "",
             block(f"{name}_contacts_at", [(part, size, text) for size, (part, text) in zip(sizes, texts.items())]),
@@ -64,21 +64,21 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
     )
     copies, at = [], 0
     for part, size in zip(texts, sizes):
-        copies.append(loop(size, f"out->{part}[i] = W->touch[{at} + i]"))
+        copies.append(loop(size, f"out->{part}[i] = W->contact[{at} + i]"))
         at += size
     return Entry(
-        [Member("touch", at, "what contacts do")],
+        [Member("contact", at, "what contacts do")],
         f"{declaration}\n{prototype(signature, text)}",
         function(
             signature,
             "    int i = 0;",
             *loaded(name, plan, kernels),
-            "    model_all_contacts(W->x, W->touch);",
+            "    model_all_contacts(W->x, W->contact);",
             *copies,
         ),
         example(
             f"{name}_contacts(&W, q, v, t, &contacts)",
-            ("gaps", "contacts.gap", len(touches)),
+            ("gaps", "contacts.gap", len(frictional)),
             declared=f"static {name}_contacts_at contacts;",
         ),
     )

@@ -8,7 +8,7 @@ import casadi as ca
 
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.closed_state import largest_opening
-from sarrus.dynamics.contacts.contact_state import touching_of
+from sarrus.dynamics.contacts.contact_state import contact_elements
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import TOPOLOGY, Member, Natives, SystemPlan
 from sarrus.export.c.functions import Kernels
@@ -74,7 +74,7 @@ def loaded(name: str, plan: SystemPlan, kernels: Kernels, controls: str = "0", t
     return lines
 
 
-# Elements of a system that only contact_step includes, by the kind of `Touching`.
+# Elements of a system that only contact_step includes, by the kind of `ContactTable`.
 _LEFT_OUT = {
     "contact": "contacts with Coulomb friction",
     "stop": "limits of joints",
@@ -84,9 +84,9 @@ _LEFT_OUT = {
 
 def left_out(system: System) -> str:
     """Return the sentence about the elements that a function leaves out, empty if there are none."""
-    kinds = dict.fromkeys(one.kind for one in touching_of(system))
+    kinds = dict.fromkeys(one.kind for one in contact_elements(system))
     names = [_LEFT_OUT[kind] for kind in kinds]
-    if system.touching_geometries:
+    if system.contact_geometries:
         names.append("contacts between geometries")
     return f" Left out: {', '.join(names)}." if names else ""
 

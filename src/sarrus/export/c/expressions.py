@@ -32,7 +32,7 @@ from sarrus.export.c.values import (
     as_term,
     join,
 )
-from sarrus.kernels.memory.record import laid, record_fields
+from sarrus.kernels.memory.record import record_fields, view_fields
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import POINTERS, exists
 
@@ -87,7 +87,7 @@ class Expressions(ABC):
         self.functions, self.globals = functions, names
         self.intrinsics: dict[int, Callable[[list[Value]], Value]] = {
             id(exists): lambda a: Known(not isinstance(a[0], Known)),
-            id(laid): self._laid,
+            id(view_fields): self._view_fields,
             id(call_native): self._call_native,
             id(call_kernel): self._call_kernel,
             id(builtins.min): lambda a: self._extremum(a, "smaller", min),
@@ -344,12 +344,12 @@ class Expressions(ABC):
             return Pack(tuple(views), type(value))
         return Known(value)
 
-    def _laid(self, arguments: list[Value]) -> Value:
+    def _view_fields(self, arguments: list[Value]) -> Value:
         """Return the parts of memory after a pointer: a structure of pointers if sizes are not known at export."""
         start, sizes = arguments
         assert isinstance(start, View)
         if isinstance(sizes, Known):
-            return self._computed(laid(start, sizes.value))
+            return self._computed(view_fields(start, sizes.value))
         return self.kept_parts(start, sizes)
 
     @abstractmethod

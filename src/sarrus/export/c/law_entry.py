@@ -21,8 +21,8 @@ from sarrus.export.c.identifiers import listing, macros
 from sarrus.export.c.topology_lookup import lookup
 from sarrus.export.c.values import DOUBLE, INT, Address, Native, Table, Term, Value, View
 from sarrus.export.topologies import topologies
-from sarrus.kernels.laws.hierarchy import command
-from sarrus.kernels.laws.hierarchy_in_cones import distribution
+from sarrus.kernels.laws.hierarchy import hierarchy
+from sarrus.kernels.laws.hierarchy_in_cones import hierarchy_in_cones
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 
@@ -115,7 +115,7 @@ class LawPlan:
         """Return the C function that loads the state, solves, and returns the status of the demands."""
         law, p, s, upper = self.law, self.prefix, self.law.system, name.upper()
         kernel, _ = kernels.call(
-            command if law.limits is None else distribution,
+            hierarchy if law.limits is None else hierarchy_in_cones,
             [self.table, View(f"W->{p}_state", DOUBLE), Term("what", INT)],
         )
         infeasible = damped = ""

@@ -126,7 +126,7 @@ class Table:
     """
 
     name: str
-    numbers: Record
+    numbers: Any  # a record of integers
     entries: Mapping[str, Value]
     room: int
     room_text: str

@@ -18,7 +18,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.files.atomic import checked_path, write
 from sarrus.control.laws.law import Law
 from sarrus.dynamics.closing.closed_state import require_on_constraints
-from sarrus.dynamics.contacts.contact_state import touching_of
+from sarrus.dynamics.contacts.contact_state import contact_elements
 from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.system import System
 from sarrus.export.c.c_code import c_contents
@@ -146,7 +146,7 @@ def fmu(
             raise ArgumentError(f"{key} must be positive, got {value}", element=key)
     if law is None:
         refuse_long_steps(system, "rk4", float(step))
-    touched = law is None and contacts and bool(touching_of(system) or system.touching_geometries)
+    touched = law is None and contacts and bool(contact_elements(system) or system.contact_geometries)
     if touched and multipliers:
         raise ArgumentError(
             f"{system.name}: a unit with contacts has no multipliers; contacts=False leaves the contacts out",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sarrus.base.arrays import Array
 from sarrus.control.laws.law import Law
-from sarrus.dynamics.contacts.contact_state import touch_names
+from sarrus.dynamics.contacts.contact_state import contact_names
 from sarrus.dynamics.model.units import constraint_units, coordinate_units, velocity_units
 from sarrus.dynamics.system import System
 from sarrus.export.fmi.units import derived, of_force
@@ -140,7 +140,7 @@ class SystemVariables(Variables):
         rows = s.constraint_names if smooth and options.multipliers else ()
         units = constraint_units(s)[: len(rows)]
         self._add("MULTIPLIERS", "lambda", rows, units, "output", "continuous", "multiplier")
-        names = touch_names(s) if options.contacts else ()
+        names = contact_names(s) if options.contacts else ()
         said = "force of contact, mean of the last step"
         self._add(
             "PUSHES", "contact", names, ("",) * len(names), "output", "discrete", said, [0.0] * len(names)

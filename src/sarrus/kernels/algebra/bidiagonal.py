@@ -10,11 +10,12 @@ import numpy as np
 
 from sarrus.kernels.algebra.tolerances import COUPLED_VALUES, LANCZOS_STEPS, SWEEPS_PER_VALUE, UNIT_ROUNDOFF
 from sarrus.kernels.algebra.vectors import axpy, divide, fill, inner, multiply
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def all_values(A, d, e, w, m, n):
+def all_values(A: Floats, d: Floats, e: Floats, w: Floats, m: int, n: int):
     """Write the singular values of A (m × n, m ≤ n, which is lost) to d, in no order; return 0, −1 where they fail."""
     for k in range(m):
         row, length = A + (k * n + k), n - k
@@ -41,7 +42,7 @@ def all_values(A, d, e, w, m, n):
 
 
 @internal
-def _reflection(x, length):
+def _reflection(x: Floats, length: float):
     """Replace x₀ by that of the vector x − y e₀ that a reflection of x to y e₀ is along, and return y."""
     if not length > 0.0:
         return 0.0
@@ -51,7 +52,7 @@ def _reflection(x, length):
 
 
 @internal
-def largest_value(A, u, v, d, e, m, n):
+def largest_value(A: Floats, u: Floats, v: Floats, d: Floats, e: Floats, m: int, n: int):
     """Write the largest singular value of A (m × n, m ≤ n) to d[0]; return 0, −1 where it fails."""
     for i in range(m):
         u[i] = 1.0 + (0.618 * i) % 1.0  # unlike numbers: no symmetry hides a direction
@@ -81,7 +82,7 @@ def largest_value(A, u, v, d, e, m, n):
 
 
 @internal
-def values_of_bidiagonal(d, e, m):
+def values_of_bidiagonal(d: Floats, e: Floats, m: int):
     """Replace the diagonal d (m,) of a bidiagonal matrix by its singular values; e (m − 1,) beside it is lost.
 
     Sweeps of the QR method with shifts, and without one where it would be rounding or a value is zero (Demmel and
@@ -121,20 +122,20 @@ def values_of_bidiagonal(d, e, m):
 
 
 @internal
-def _turn_round(x, n):
+def _turn_round(x: Floats, n: int):
     """Write n numbers in the opposite order; of a whole bidiagonal matrix this changes no singular value."""
     for k in range(n // 2):
         x[k], x[n - 1 - k] = x[n - 1 - k], x[k]
 
 
 @internal
-def _is_small(d, e, k, largest):
+def _is_small(d: Floats, e: Floats, k: int, largest: float):
     """Tell whether e_k is rounding."""
     return abs(e[k]) <= COUPLED_VALUES * (abs(d[k]) + abs(d[k + 1])) or abs(e[k]) <= UNIT_ROUNDOFF * largest
 
 
 @internal
-def _values_of_two(a, b, c):
+def _values_of_two(a: float, b: float, c: float):
     """Return the singular values of [[a, b], [0, c]], the larger one first."""
     total, difference = abs(a) + abs(c), abs(a) - abs(c)
     larger = 0.5 * (np.sqrt(total * total + b * b) + np.sqrt(difference * difference + b * b))
@@ -142,7 +143,7 @@ def _values_of_two(a, b, c):
 
 
 @internal
-def _sweep(d, e, first, last, shift):
+def _sweep(d: Floats, e: Floats, first: int, last: int, shift: float):
     """Chase the bulge of one QR step from ``first`` to ``last``."""
     top = abs(d[first])
     if not (top > 0.0 and shift * shift > UNIT_ROUNDOFF * top * top):
@@ -170,7 +171,7 @@ def _sweep(d, e, first, last, shift):
 
 
 @internal
-def _rotation(f, g):
+def _rotation(f: float, g: float):
     """Return r, cosine and sine of the rotation that takes (f, g) to (r, 0)."""
     r = np.sqrt(f * f + g * g)
     if not r > 0.0:

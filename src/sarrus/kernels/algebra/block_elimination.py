@@ -9,20 +9,22 @@ from __future__ import annotations
 from sarrus.kernels.algebra.dense import eliminate as solve_with_pivots
 from sarrus.kernels.algebra.tolerances import LEAST_BLOCK_PIVOT
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
-from sarrus.kernels.platform.pointers import inserted, internal
+from sarrus.kernels.memory.contact_problem_layout import Parts, PartsWork
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.platform.pointers import force_inline, internal
 
 # Velocities of a free body: blocks of such sizes are unrolled.
 FREE = 6
 
 
 @internal
-def width_of(parts, c):
+def width_of(parts: Parts, c: int):
     """Return how many velocities a component has."""
     return parts.starts[c + 1] - parts.starts[c]
 
 
 @internal
-def order(parts, room, blocks):
+def order(parts: Parts, room: PartsWork, blocks: int):
     """Order the components that the blocks of rows join, and find which blocks of the matrix are not zero."""
     count = 0
     fill(room.turn, -1.0, parts.components)
@@ -54,7 +56,7 @@ def order(parts, room, blocks):
 
 
 @internal
-def _take_least(room, count):
+def _take_least(room: PartsWork, count: int):
     """Write the turn of each component to ``place``, and join in ``graph`` what fills in."""
     graph, degree, near = room.graph, room.degree, room.near
     fill(degree, 0.0, count)
@@ -84,7 +86,7 @@ def _take_least(room, count):
 
 
 @internal
-def _lay(parts, room, count):
+def _lay(parts: Parts, room: PartsWork, count: int):
     """Give every block its place, the diagonal first, and list those behind the diagonal of each row."""
     at = 0
     for i in range(count):
@@ -105,7 +107,7 @@ def _lay(parts, room, count):
 
 
 @internal
-def clear(parts, room):
+def clear(parts: Parts, room: PartsWork):
     """Begin with ones on the diagonal and zeros in the blocks that fill in."""
     count = int(room.count[0])
     fill(room.matrix, 0.0, int(room.count[1]))
@@ -115,14 +117,14 @@ def clear(parts, room):
             block[k * (n + 1)] = 1.0
 
 
-@inserted
-def block_at(room, count, i, j):
+@force_inline
+def block_at(room: PartsWork, count: int, i: int, j: int):
     """Return the block of two components in turn."""
     return room.matrix + int(room.slots[i * count + j])
 
 
-@inserted
-def subtract_product(a, b, out, rows, n, width):
+@force_inline
+def subtract_product(a: Floats, b: Floats, out: Floats, rows: int, n: int, width: int):
     """Subtract the product of a rows × n and an n × width matrix."""
     for i in range(rows):
         for k in range(n):
@@ -130,7 +132,7 @@ def subtract_product(a, b, out, rows, n, width):
 
 
 @internal
-def subtract_free(a, b, out):
+def subtract_free(a: Floats, b: Floats, out: Floats):
     """Subtract the product of two matrices of free bodies, with a row of what remains at hand."""
     for i in range(FREE):
         row = out + FREE * i
@@ -146,8 +148,8 @@ def subtract_free(a, b, out):
         row[0], row[1], row[2], row[3], row[4], row[5] = c0, c1, c2, c3, c4, c5
 
 
-@inserted
-def _invert_without_pivots(a, n, before):
+@force_inline
+def _invert_without_pivots(a: Floats, n: int, before: Floats):
     """Replace a matrix by its inverse (Gauss and Jordan); False where a pivot is not positive, or next to nothing."""
     for k in range(n):
         pivot = a[k * (n + 1)]
@@ -166,7 +168,7 @@ def _invert_without_pivots(a, n, before):
 
 
 @internal
-def invert(a, n, before, rest):
+def invert(a: Floats, n: int, before: Floats, rest: Floats):
     """Replace an n × n matrix by its inverse; the others have room for one. False if there is none."""
     copy(a, before, n * n)
     good = _invert_without_pivots(a, FREE, before) if n == FREE else _invert_without_pivots(a, n, before)
@@ -181,7 +183,7 @@ def invert(a, n, before, rest):
 
 
 @internal
-def eliminate(parts, room, speed):
+def eliminate(parts: Parts, room: PartsWork, speed: Floats):
     """Solve for what is in ``speed``, in its place; False where a block has no inverse."""
     count, behind = int(room.count[0]), room.behind
     for k in range(count):

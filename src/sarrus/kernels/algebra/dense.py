@@ -20,7 +20,7 @@ PRODUCT, SINGULAR, VALUES, LARGEST, COMPLETION, SOLUTION, CHOLESKY = range(7)
 SWEEPS = 60
 
 
-def dense(table: Integers, x: Floats, what: int) -> int:
+def dense(table: Integers, x: Floats, level: int) -> int:
     """Do what is asked for with matrices by rows in x, sizes in table; return 0, or −1 where it cannot be done.
 
     PRODUCT: A (m × k), B (k × n), room for A B. SINGULAR: G (m × n, m ≤ n), room for V (m × m), σ (m) and as many more:
@@ -30,30 +30,30 @@ def dense(table: Integers, x: Floats, what: int) -> int:
     complete them. SOLUTION: A (m × m), B (m × n), which becomes A⁻¹ B. CHOLESKY: A (m × m) becomes L with L Lᵀ = A.
     """
     m, n = table[0], table[1]
-    if what == PRODUCT:
+    if level == PRODUCT:
         k = table[2]
         return _multiply(x, x + m * k, x + (m * k + k * n), m, k, n)
-    if what == SINGULAR:
+    if level == SINGULAR:
         V = x + m * n
         lengths = V + m * m
         return orthogonalize(x, V, lengths, lengths + m, m, n)
-    if what == VALUES:
+    if level == VALUES:
         d = x + m * n
         return all_values(x, d, d + m, d + 2 * m, m, n)
-    if what == LARGEST:
+    if level == LARGEST:
         d = x + m * n
         e = d + LANCZOS_STEPS
         u = e + LANCZOS_STEPS
         return largest_value(x, u, u + m, d, e, m, n)
-    if what == COMPLETION:
+    if level == COMPLETION:
         return _complete(x, m, n)
-    if what == SOLUTION:
+    if level == SOLUTION:
         return eliminate(x, x + m * m, m, n)
     return _cholesky(x, m)
 
 
 @internal
-def _multiply(A, B, out, m, k, n):
+def _multiply(A: Floats, B: Floats, out: Floats, m: int, k: int, n: int):
     for i in range(m):
         row = out + i * n
         fill(row, 0.0, n)
@@ -63,7 +63,7 @@ def _multiply(A, B, out, m, k, n):
 
 
 @internal
-def _turn(a, b, n, cosine, sine):
+def _turn(a: Floats, b: Floats, n: int, cosine: float, sine: float):
     """Turn two rows in their plane."""
     for c in range(n):
         p, q = a[c], b[c]
@@ -72,7 +72,7 @@ def _turn(a, b, n, cosine, sine):
 
 
 @internal
-def orthogonalize(G, V, lengths, noise, m, n):
+def orthogonalize(G: Floats, V: Floats, lengths: Floats, noise: Floats, m: int, n: int):
     """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992).
 
     From the longest row on (de Rijk, SIAM J. Sci. Stat. Comput. 10, 1989). What rounding leaves in each row is counted:
@@ -118,7 +118,7 @@ def orthogonalize(G, V, lengths, noise, m, n):
 
 
 @internal
-def _longest(lengths, first, m):
+def _longest(lengths: Floats, first: int, m: int):
     """Return which of the rows from the ``first`` one on is the longest."""
     longest = first
     for j in range(first + 1, m):
@@ -128,7 +128,7 @@ def _longest(lengths, first, m):
 
 
 @internal
-def _exchange(G, V, lengths, noise, i, j, m, n):
+def _exchange(G: Floats, V: Floats, lengths: Floats, noise: Floats, i: int, j: int, m: int, n: int):
     """Exchange two rows with all that goes with them."""
     if i != j:
         lengths[i], lengths[j] = lengths[j], lengths[i]
@@ -138,7 +138,7 @@ def _exchange(G, V, lengths, noise, i, j, m, n):
 
 
 @internal
-def _complete(rows, m, n):
+def _complete(rows: Floats, m: int, n: int):
     """Project axes on what is left, the first of those that lose little, and make them orthonormal."""
     for k in range(m, n):
         row, largest = rows + k * n, 0.0
@@ -163,7 +163,7 @@ def _complete(rows, m, n):
 
 
 @internal
-def eliminate(A, B, m, n):
+def eliminate(A: Floats, B: Floats, m: int, n: int):
     """Gauss's elimination with row pivoting, the first of equal pivots."""
     for k in range(m):
         row, pivot = A + k * m, k
@@ -189,7 +189,7 @@ def eliminate(A, B, m, n):
 
 
 @internal
-def _cholesky(A, m):
+def _cholesky(A: Floats, m: int):
     for k in range(m):
         row = A + k * m
         for i in range(k, m):

@@ -20,6 +20,8 @@ import numpy as np
 from sarrus.kernels.algebra.tolerances import LEAST_RANK_CUT
 from sarrus.kernels.algebra.vectors import axpy, copy, divide, dot, fill, multiply, swap
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table, Workspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 
@@ -37,14 +39,14 @@ class Matrix(NamedTuple):
 
 
 @internal
-def matrix(table, work, rows, m):
+def matrix(table: Table, work: Workspace, rows: Floats, m: int):
     """Return the matrix of m rows of length nv at ``rows``, with what a workspace has for its factorisation."""
     order = la.permutation(table)
     return Matrix(rows, m, table.nv, order, work.diagonal, work.beta, work.beta2, work.norms)
 
 
 @internal
-def factor(A, limit, cut, scale):
+def factor(A: Matrix, limit: int, cut: float, scale: float):
     """Factor A and return its rank, −1 where it is not finite.
 
     ``limit`` bounds the rank; a pivot is kept while it is above ``cut`` times the largest one or ``scale``, the
@@ -101,7 +103,7 @@ def factor(A, limit, cut, scale):
 
 
 @internal
-def reduce(A, rank):
+def reduce(A: Matrix, rank: int):
     """Turn the trapezoid L (m × rank) into the triangle T by reflections from the left, last column first."""
     w, m, n, diagonal, beta2 = A.rows, A.m, A.n, A.diagonal, A.beta2
     for k in range(rank - 1, -1, -1):
@@ -132,7 +134,7 @@ def reduce(A, rank):
 
 
 @internal
-def _reflect_rows(A, rank, k, y):
+def _reflect_rows(A: Matrix, rank: int, k: int, y: Floats):
     """Apply the k-th reflection of V, over the rows from ``rank`` on, to the vector y of their number."""
     w, m, n, weight = A.rows, A.m, A.n, A.beta2[k]
     if weight == 0.0:
@@ -147,7 +149,7 @@ def _reflect_rows(A, rank, k, y):
 
 
 @internal
-def least_squares(A, rank, b, y, x):
+def least_squares(A: Matrix, rank: int, b: Floats, y: Floats, x: Floats):
     """Write x = A⁺ b and, to y (≥ m), T⁻¹ Vᵀ Π b; return the norm of the residual b − A x."""
     w, m, n, perm, diagonal = A.rows, A.m, A.n, A.order, A.diagonal
     for j in range(m):
@@ -173,7 +175,7 @@ def least_squares(A, rank, b, y, x):
 
 
 @internal
-def solve(A, limit, cut, scale, b, y, x):
+def solve(A: Matrix, limit: int, cut: float, scale: float, b: Floats, y: Floats, x: Floats):
     """Factor A and write x = A⁺ b; return (rank, norm of b − A x), rank −1 where it is not finite.
 
     Arguments are those of `factor` and `least_squares`.
@@ -187,14 +189,14 @@ def solve(A, limit, cut, scale, b, y, x):
 
 
 @internal
-def _reflect(row, weight, k, n, x):
+def _reflect(row: Floats, weight: float, k: int, n: int, x: Floats):
     """Apply I − weight · row rowᵀ, with row zero before entry k, to the vector x."""
     left = n - k
     axpy(-weight * dot(row + k, x + k, left), row + k, x + k, left)
 
 
 @internal
-def apply_q(A, rank, x):
+def apply_q(A: Matrix, rank: int, x: Floats):
     """Replace the vector x by Q x."""
     w, n, beta = A.rows, A.n, A.beta
     for k in range(rank - 1, -1, -1):
@@ -202,7 +204,7 @@ def apply_q(A, rank, x):
 
 
 @internal
-def apply_q_transposed(A, rank, x):
+def apply_q_transposed(A: Matrix, rank: int, x: Floats):
     """Replace the vector x by Qᵀ x."""
     w, n, beta = A.rows, A.n, A.beta
     for k in range(rank):
@@ -210,7 +212,7 @@ def apply_q_transposed(A, rank, x):
 
 
 @internal
-def multipliers(A, rank, g, work, lam):
+def multipliers(A: Matrix, rank: int, g: Floats, work: Floats, lam: Floats):
     """Write the minimum-norm λ with Tᵀ Vᵀ Π λ = g, g the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
     w, m, n, perm, diagonal = A.rows, A.m, A.n, A.order, A.diagonal
     copy(g, work, rank)
@@ -229,7 +231,7 @@ def multipliers(A, rank, g, work, lam):
 
 
 @internal
-def cholesky_ltl(a, n):
+def cholesky_ltl(a: Floats, n: int):
     """Factor the symmetric n × n matrix at ``a`` in place as LᵀL (L in the lower triangle); False if not PD."""
     for k in range(n - 1, -1, -1):
         row = a + k * n
@@ -249,7 +251,7 @@ def cholesky_ltl(a, n):
 
 
 @internal
-def solve_l(a, n, x):
+def solve_l(a: Floats, n: int, x: Floats):
     """Replace the vector at x by L⁻¹ x."""
     for k in range(n):
         value = x[k] / a[k * (n + 1)]
@@ -259,7 +261,7 @@ def solve_l(a, n, x):
 
 
 @internal
-def solve_l_rows(a, n, x, count):
+def solve_l_rows(a: Floats, n: int, x: Floats, count: int):
     """Replace the n × count matrix at x by L⁻¹ x."""
     for k in range(n):
         row = x + k * count
@@ -269,7 +271,7 @@ def solve_l_rows(a, n, x, count):
 
 
 @internal
-def solve_l_transposed_rows(a, n, x, count):
+def solve_l_transposed_rows(a: Floats, n: int, x: Floats, count: int):
     """Replace the n × count matrix at x by L⁻ᵀ x."""
     for k in range(n - 1, -1, -1):
         row = x + k * count
@@ -279,7 +281,7 @@ def solve_l_transposed_rows(a, n, x, count):
 
 
 @internal
-def solve_l_transposed(a, n, x):
+def solve_l_transposed(a: Floats, n: int, x: Floats):
     """Replace the vector at x by L⁻ᵀ x; so a row of A becomes a row of A L⁻¹."""
     for k in range(n - 1, -1, -1):
         row = a + k * n

@@ -11,7 +11,7 @@ DIGITS = 20
 
 
 @internal
-def power(x, exponent):
+def power(x: float, exponent: float):
     """Return x to a power, for x ≥ 0; the exponent is cut to 20 binary digits after the point."""
     left = abs(exponent)
     result, factor = 1.0, x

@@ -6,12 +6,14 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import add, copy, divide
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def normalize(table, x):
+def normalize(table: Table, x: Floats):
     """Scale the quaternions in x to length one."""
     for k in range(table.n_quaternions):
         i = table[la.QUATERNIONS + k]
@@ -20,7 +22,7 @@ def normalize(table, x):
 
 
 @internal
-def move(table, x, step, scratch):
+def retract(table: Table, x: Floats, step: Floats, scratch: Floats):
     """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length.
 
     ``scratch`` has room for x and q̇.
@@ -38,7 +40,7 @@ def move(table, x, step, scratch):
 
 
 @internal
-def longest_entry(table, step):
+def longest_entry(table: Table, step: Floats):
     """Return the largest entry of the step at ``step``, in radians and characteristic lengths."""
     factors, longest = la.factors_of(table), 0.0
     for i in range(table.nv):
@@ -47,7 +49,7 @@ def longest_entry(table, step):
 
 
 @internal
-def largest_gap(table, residual, count):
+def largest_gap(table: Table, residual: Floats, count: int):
     """Return the largest residual of the first rows in characteristic units; infinite where one is no number."""
     factors, largest = la.factors_of(table), 0.0
     for j in range(count):

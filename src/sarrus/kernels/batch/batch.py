@@ -9,14 +9,16 @@ from sarrus.kernels.contact.rows import forget
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as rs
+from sarrus.kernels.memory.batch_layout import BatchTable, Times
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.memory.run_state import Run
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal, outcome_at, start_at
 from sarrus.kernels.solve.invariants import begin_invariants
 
 
-def batch(table: Table, x: Floats, what: int) -> int:
+def batch(table: Table, x: Floats, level: int) -> int:
     """Do the runs ``first`` to before ``last`` of the batch; x is room for one state. Returns 0."""
     todo = table.batch
     for run in range(todo.first, todo.last):
@@ -25,7 +27,7 @@ def batch(table: Table, x: Floats, what: int) -> int:
 
 
 @internal
-def _run(table, todo, run, x):
+def _run(table: Table, todo: BatchTable, run: int, x: Floats):
     """Do one run."""
     times, state = todo.times, table.run
     begin(table, todo, state, run, x)
@@ -49,12 +51,12 @@ def _run(table, todo, run, x):
 
 
 @internal
-def begin(table, todo, state, run, x):
+def begin(table: Table, todo: BatchTable, state: Run, run: int, x: Floats):
     """Fetch the start of a run, and the values of invariants that it is to keep."""
     template = todo.template
     copy(template, state, rs.N_STATE)
     fetch(table, todo, run, x)
-    if exists(table.touching):
+    if exists(table.contact_table):
         forget(table)
         exchange_bounds(table, todo, run, False)
     if table.n_invariants > 0:
@@ -62,7 +64,7 @@ def begin(table, todo, state, run, x):
 
 
 @internal
-def fetch(table, todo, run, x):
+def fetch(table: Table, todo: BatchTable, run: int, x: Floats):
     """Copy the state of a run to x."""
     size = la.input_size(table)
     own = todo.states + run * size
@@ -70,18 +72,18 @@ def fetch(table, todo, run, x):
 
 
 @internal
-def exchange_bounds(table, todo, run, back):
+def exchange_bounds(table: Table, todo: BatchTable, run: int, back: bool):
     """Copy the bounds of stops that act in a run to the table, or ``back``."""
-    touching = table.touching
-    own = todo.bounds + run * touching.stops
+    contact_table = table.contact_table
+    own = todo.bounds + run * contact_table.stops
     if back:
-        copy(touching.bounds, own, touching.stops)
+        copy(contact_table.bounds, own, contact_table.stops)
     else:
-        copy(own, touching.bounds, touching.stops)
+        copy(own, contact_table.bounds, contact_table.stops)
 
 
 @internal
-def store(table, todo, run, x):
+def store(table: Table, todo: BatchTable, run: int, x: Floats):
     """Copy x to the state of a run."""
     size = la.input_size(table)
     own = todo.states + run * size
@@ -89,7 +91,7 @@ def store(table, todo, run, x):
 
 
 @internal
-def hold_inputs(table, todo, run, interval, x):
+def hold_inputs(table: Table, todo: BatchTable, run: int, interval: int, x: Floats):
     """Put the controls of an interval into x, if they are given."""
     if not exists(todo.inputs):
         return
@@ -98,13 +100,13 @@ def hold_inputs(table, todo, run, interval, x):
 
 
 @internal
-def held_inputs(table, todo, run, interval):
+def held_inputs(table: Table, todo: BatchTable, run: int, interval: int):
     """Return the controls that a run holds in an interval."""
     return todo.inputs + (run * todo.n_intervals + interval) * table.nu
 
 
 @internal
-def end_of(todo, times, interval):
+def end_of(todo: BatchTable, times: Times, interval: int):
     """Return when an interval of the inputs ends."""
     if interval >= todo.n_intervals - 1:
         return times.end
@@ -112,7 +114,7 @@ def end_of(todo, times, interval):
 
 
 @internal
-def keep(table, todo, run, row, sample):
+def keep(table: Table, todo: BatchTable, run: int, row: int, sample: int):
     """Keep a row of the block as a sample of a run, the last one where there is room for one, and fold it."""
     width = bl.record_width(table)
     values = todo.block + row * width
@@ -139,11 +141,11 @@ def keep(table, todo, run, row, sample):
 
 
 @internal
-def finish_run(table, todo, run, code, samples, x):
+def finish_run(table: Table, todo: BatchTable, run: int, code: int, samples: int, x: Floats):
     """Note the end of a run, whose state the table points to."""
     state = table.run
     store(table, todo, run, x)
-    if exists(table.touching):
+    if exists(table.contact_table):
         exchange_bounds(table, todo, run, True)
     outcome = outcome_at(todo.outcomes + run * bl.N_OUTCOME)
     unstable = state.unstable_since < np.inf and code in (rs.DONE, rs.NOT_FINITE)
@@ -157,7 +159,7 @@ def finish_run(table, todo, run, code, samples, x):
     outcome.sampled = float(samples)
 
 
-def prepare(table: Table, x: Floats, what: int) -> int:
+def prepare(table: Table, x: Floats, level: int) -> int:
     """Project the starts of the runs to do on the constraints and tell about each in its outcome; returns 0."""
     todo = table.batch
     work = la.workspace(table)
@@ -187,7 +189,7 @@ def prepare(table: Table, x: Floats, what: int) -> int:
 
 
 @internal
-def _largest(values, count):
+def _largest(values: Floats, count: int):
     """Return the largest absolute value; NaN if there is one."""
     largest = 0.0
     for i in range(count):

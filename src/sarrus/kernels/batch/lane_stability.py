@@ -11,8 +11,10 @@ import numpy as np
 from sarrus.kernels.integrate.stiffness import note_stability
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.lane_layout import slope_width
-from sarrus.kernels.memory.run_state import N_STATE
+from sarrus.kernels.memory.lane_layout import Lanes, slope_width
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.memory.run_state import N_STATE, Run
 from sarrus.kernels.memory.tolerances import STABILITY_OF_RK4
 from sarrus.kernels.platform.pointers import internal, run_at
 
@@ -22,7 +24,7 @@ LOOK_EVERY, NOT_LOOKED = 8, -1.0
 
 
 @internal
-def measure_lanes(table, step, lane):
+def measure_lanes(table: Table, step: int, lane: Lanes):
     """Write to ``rise`` and ``way`` of each lane what `stiffness.classical_size` is made of, from the stages."""
     pitch, slopes, due = slope_width(table), lane.slopes, step % LOOK_EVERY == 0
     wanted = due
@@ -45,13 +47,13 @@ def measure_lanes(table, step, lane):
 
 
 @internal
-def _grows(lane, k):
+def _grows(lane: Lanes, k: int):
     """Tell whether the errors of a lane grew in its last step."""
     return run_at(lane.states + k * N_STATE).unstable > 0.0
 
 
 @internal
-def note_lane(table, h, k, lane, state, x):
+def note_lane(table: Table, h: float, k: int, lane: Lanes, state: Run, x: Floats):
     """Count the last step of a lane for or against stability, now that the slope at its end is there, in slopes[0].
 
     That of its last stage still is in slopes[3]; x is room for one state.

@@ -9,6 +9,8 @@ Number i of lane k lies at ``array[LANES * i + k]``.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sarrus.kernels.batch.batch import begin, end_of, finish_run, held_inputs, keep
@@ -20,9 +22,18 @@ from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as rs
-from sarrus.kernels.memory.lane_layout import CLEARANCE, LARGEST_ENTRY, LEAST_PIVOT, lanes_of, slope_width
-from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.batch_layout import BatchTable
+from sarrus.kernels.memory.lane_layout import (
+    CLEARANCE,
+    LARGEST_ENTRY,
+    LEAST_PIVOT,
+    Lanes,
+    lanes_of,
+    slope_width,
+)
+from sarrus.kernels.memory.layout import Settings, Table
 from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.memory.run_state import Run
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal, run_at
 from sarrus.kernels.solve.acceleration import are_regular
@@ -36,7 +47,7 @@ CORRECTIONS = 4
 AWAKE, ASLEEP, ENDED = 0.0, 1.0, 2.0
 
 
-def lanes(table: Table, x: Floats, what: int) -> int:
+def lanes(table: Table, x: Floats, level: int) -> int:
     """Do the runs ``first`` to before ``last`` of the batch, at most LANES; x is room for one state. Returns 0."""
     todo = table.batch
     times, lane, size = todo.times, lanes_of(table, todo), la.input_size(table)
@@ -73,7 +84,7 @@ def lanes(table: Table, x: Floats, what: int) -> int:
 
 
 @internal
-def _begin_lanes(table, todo, count, lane, x):
+def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Floats):
     """Put each run into its lane; lanes to spare repeat the last one and are asleep for good."""
     size = la.input_size(table)
     for k in range(W):
@@ -89,7 +100,7 @@ def _begin_lanes(table, todo, count, lane, x):
 
 
 @internal
-def _rouse(lane, step):
+def _rouse(lane: Lanes, step: int):
     """Wake the lanes that have waited until this step."""
     for k in range(W):
         if lane.mode[k] == ASLEEP and lane.until[k] <= step:
@@ -99,7 +110,7 @@ def _rouse(lane, step):
 
 
 @internal
-def _any_awake(lane):
+def _any_awake(lane: Lanes):
     """Tell whether a lane is awake."""
     found = False
     for k in range(W):
@@ -108,7 +119,7 @@ def _any_awake(lane):
 
 
 @internal
-def _hold(table, todo, step, lane):
+def _hold(table: Table, todo: BatchTable, step: int, lane: Lanes):
     """Put the controls that are held during this step into the lanes that are awake, if they are given."""
     if not exists(todo.inputs):
         return
@@ -123,7 +134,7 @@ def _hold(table, todo, step, lane):
 
 
 @internal
-def _stages(table, todo, step, time, target, lane, x):
+def _stages(table: Table, todo: BatchTable, step: int, time: float, target: float, lane: Lanes, x: Floats):
     """Run the four stages and write the unprojected end to ``after``; what is not clear goes on alone."""
     n, nu = table.nq + table.nv, table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
@@ -155,7 +166,7 @@ def _stages(table, todo, step, time, target, lane, x):
 
 
 @internal
-def _combine(table, weights, count, h, lane):
+def _combine(table: Table, weights: Floats, count: int, h: float, lane: Lanes):
     """Write (q, v) + h Σ weights[j] × slope j to ``after``."""
     n, pitch = table.nq + table.nv, slope_width(table)
     for i in range(W * n):
@@ -169,7 +180,7 @@ def _combine(table, weights, count, h, lane):
 
 
 @internal
-def _slope(table, todo, states, slope, lane):
+def _slope(table: Table, todo: BatchTable, states: Floats, slope: Floats, lane: Lanes):
     """Write (q̇, a, gauge) at the states, after the control law has had its say."""
     if todo.control != 0:
         nu, first = table.nu, W * (table.nq + table.nv)
@@ -182,14 +193,14 @@ def _slope(table, todo, states, slope, lane):
 
 
 @internal
-def _is_clear(settings, gauge):
+def _is_clear(settings: Settings, conditioning: Any):
     """Tell whether the rows are clearly independent, so that straight-line code is exact."""
-    regular = are_regular(settings, gauge[W * LEAST_PIVOT], gauge[W * LARGEST_ENTRY])
-    return gauge[W * CLEARANCE] > CLEARANCE_OF_LANES and regular
+    regular = are_regular(settings, conditioning[W * LEAST_PIVOT], conditioning[W * LARGEST_ENTRY])
+    return conditioning[W * CLEARANCE] > CLEARANCE_OF_LANES and regular
 
 
 @internal
-def _is_far(settings, lane, n, k):
+def _is_far(settings: Settings, lane: Lanes, n: int, k: int):
     """Tell whether a lane is far from singular configurations, and note its smallest pivot.
 
     Near them the stages are to be projected too; see `sarrus.kernels.integrate.stepping.stages`.
@@ -202,7 +213,7 @@ def _is_far(settings, lane, n, k):
 
 
 @internal
-def _close(table, todo, lane):
+def _close(table: Table, todo: BatchTable, lane: Lanes):
     """Project positions and velocities on the constraints; OPEN is infinite where that fails.
 
     A lane that is closed stays as it is while others are corrected once more: none depends on another.
@@ -232,7 +243,7 @@ def _close(table, todo, lane):
 
 
 @internal
-def _accept(table, todo, step, k, lane, x):
+def _accept(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Floats):
     """Let a lane go on from the end of its step, and sample it if that is due."""
     size, steps = la.input_size(table), todo.steps
     for i in range(table.nq + table.nv + table.nu + 1):
@@ -246,7 +257,7 @@ def _accept(table, todo, step, k, lane, x):
 
 
 @internal
-def _alone(table, todo, step, k, lane, x):
+def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Floats):
     """Have one lane go through a stretch of steps on its own."""
     size, clock = la.input_size(table), table.nq + table.nv + table.nu
     times, run, steps = todo.times, todo.first + k, todo.steps
@@ -281,7 +292,7 @@ def _alone(table, todo, step, k, lane, x):
 
 
 @internal
-def _advance(table, todo, state, x, limit):
+def _advance(table: Table, todo: BatchTable, state: Run, x: Floats, limit: int):
     """Call the kernel of a single run with the state of a lane."""
     own = table.run
     table.run = state
@@ -291,7 +302,7 @@ def _advance(table, todo, state, x, limit):
 
 
 @internal
-def _finish(table, todo, k, code, samples, lane, x):
+def _finish(table: Table, todo: BatchTable, k: int, code: int, samples: int, lane: Lanes, x: Floats):
     """Note the end of the run in a lane."""
     own = table.run
     table.run = _state(lane, k)
@@ -300,27 +311,27 @@ def _finish(table, todo, k, code, samples, lane, x):
 
 
 @internal
-def _state(lane, k):
+def _state(lane: Lanes, k: int):
     """Return the state of the run in a lane."""
     return run_at(lane.states + k * rs.N_STATE)
 
 
 @internal
-def _gather(lane, k, size, x):
+def _gather(lane: Lanes, k: int, size: int, x: Floats):
     """Copy the state in a lane to x."""
     for i in range(size):
         x[i] = lane.before[W * i + k]
 
 
 @internal
-def _number(todo, step):
+def _number(todo: BatchTable, step: int):
     """Return the number of the sample after a step; the end of a run is always one."""
     beyond = step == todo.steps and step % todo.every != 0
     return step // todo.every + (1 if beyond else 0)
 
 
 @internal
-def _sample(table, todo, run, number, x):
+def _sample(table: Table, todo: BatchTable, run: int, number: int, x: Floats):
     """Keep the state x as a sample of a run, with control, acceleration, multipliers and pivots."""
     work = la.workspace(table)
     table.records, table.run.filled = todo.block, 0.0

@@ -18,7 +18,9 @@ import numpy as np
 
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.factor import Matrix
 from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, divide, dot, fill, set_unit
+from sarrus.kernels.cones.cones import Shape
 from sarrus.kernels.cones.tolerances import (
     ACTIVE_ROWS_CUT,
     ACTIVE_ROWS_RIDGE,
@@ -27,6 +29,8 @@ from sarrus.kernels.cones.tolerances import (
     OPTIMAL_TO_ROUNDING,
     SIGN_SLACK,
 )
+from sarrus.kernels.memory.cone_layout import ConeWorkspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 _STEPS = 8
@@ -35,7 +39,7 @@ INACTIVE, BOUNDARY, APEX = 0.0, 1.0, 2.0
 
 
 @internal
-def classify(work, shape):
+def classify(work: ConeWorkspace, shape: Shape):
     """Guess from the trial's s and z which rows are active: by where s − z is projected to in the cones."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
@@ -59,7 +63,7 @@ def classify(work, shape):
 
 
 @internal
-def optimize_active(work, shape, anew):
+def optimize_active(work: ConeWorkspace, shape: Shape, anew: bool):
     """Solve for the rows marked in work.kind from the x at work.trial on; True where that is the solution, then there
     with s at work.trial_s and z at work.trial_z. ``anew`` says that rows may be marked anew."""
     n, perm = shape.n, shape.order
@@ -115,21 +119,21 @@ def optimize_active(work, shape, anew):
 
 
 @internal
-def _gradient(work, n, out):
+def _gradient(work: ConeWorkspace, n: int, out: Floats):
     """Write P x + q of the trial."""
     for a in range(n):
         out[a] = work.q[a] + dot(work.p + a * n, work.trial, n)
 
 
 @internal
-def _slack(work, shape):
+def _slack(work: ConeWorkspace, shape: Shape):
     """Write s of the trial to work.trial_s."""
     for i in range(shape.m):
         work.trial_s[i] = work.h[i] - dot(work.g + i * shape.n, work.trial, shape.n)
 
 
 @internal
-def _active(work, shape):
+def _active(work: ConeWorkspace, shape: Shape):
     """Write J to work.spare, −c to work.centred, H to work.normal, the multipliers y so far to
     work.change and Jᵀy to work.pull; return how many rows J has."""
     n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
@@ -162,7 +166,7 @@ def _active(work, shape):
 
 
 @internal
-def _boundary(work, n, at, size, row):
+def _boundary(work: ConeWorkspace, n: int, at: int, size: int, row: int):
     """Write the row of a cone at its boundary and add its curvature to H."""
     out, ray = work.spare + row * n, work.ds + at + 1
     y = max(work.trial_z[at], 0.0) / max(work.ds[at], LEAST_DIVISOR)
@@ -180,7 +184,7 @@ def _boundary(work, n, at, size, row):
 
 
 @internal
-def _reduce(work, active, rank, free):
+def _reduce(work: ConeWorkspace, active: Matrix, rank: int, free: int):
     """Write a basis of the null space of J to work.along and the factor of H on it, with a ridge for directions that
     cost nothing, to work.reduced; False where there is none."""
     n = active.n
@@ -201,7 +205,7 @@ def _reduce(work, active, rank, free):
 
 
 @internal
-def _spread(work, shape):
+def _spread(work: ConeWorkspace, shape: Shape):
     """Write s to work.trial_s and the multipliers of the active rows as z to work.trial_z, along the rays of s."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     row = 0
@@ -232,7 +236,7 @@ def _spread(work, shape):
 
 
 @internal
-def _error(work, shape):
+def _error(work: ConeWorkspace, shape: Shape):
     """Return the largest error of the trial in the conditions of optimality, infinite where it leaves the cones."""
     n, m, linear, count, sizes = shape.n, shape.m, shape.linear, shape.count, shape.sizes
     size, error, product = 1.0, 0.0, 0.0

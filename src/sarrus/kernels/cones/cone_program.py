@@ -28,15 +28,15 @@ from sarrus.kernels.cones.tolerances import (
     EQUALITIES_MISSED,
 )
 from sarrus.kernels.memory import cone_layout as cl
-from sarrus.kernels.memory.cone_layout import ConeTable
-from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.memory.cone_layout import ConeTable, EqualityWorkspace
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.platform.pointers import internal
 
 
-def cone_program(table: ConeTable, x: Floats, what: int) -> int:
+def cone_program(table: ConeTable, x: Floats, level: int) -> int:
     """Solve the program of a table; write x, s, z, the multipliers y and the facts to the answer.
 
-    The second argument is not used. ``what`` is COLD or WARM. Returns one of `cone_layout`'s answers.
+    The second argument is not used. ``level`` is COLD or WARM. Returns one of `cone_layout`'s answers.
     """
     data, answer = table.program, table.answer
     n, e, sizes = table.variables, table.equalities, table + cl.SIZES
@@ -47,15 +47,15 @@ def cone_program(table: ConeTable, x: Floats, what: int) -> int:
     if fault != cl.SOLVED:
         return fault
     if e > 0:
-        verdict = _with_equalities(table, n, e, m, what)
+        verdict = _with_equalities(table, n, e, m, level)
     else:
         work = cl.cone_workspace(table.work, n, m)
         copy(data, work.quadratic, n * n + n)
         copy(data + (n * n + n), work.rows, m * n + m)
-        if what == cl.WARM:
+        if level == cl.WARM:
             copy(answer, work.x, n + 2 * m)
         shape = Shape(n, m, table.linear, table.cones, sizes, sizes + table.cones)
-        verdict = interior_point(work, shape, table.limits, what == cl.WARM)
+        verdict = interior_point(work, shape, table.limits, level == cl.WARM)
         copy(work.x, answer, n + 2 * m)
         answer[n + 2 * m + cl.COUNT] = work.iterations[0]
         answer[n + 2 * m + cl.RANK] = 0.0
@@ -63,7 +63,7 @@ def cone_program(table: ConeTable, x: Floats, what: int) -> int:
 
 
 @internal
-def _fault(data, n, size):
+def _fault(data: Floats, n: int, size: int):
     """Return BAD_DATA where numbers are not finite, ASYMMETRIC where P is not symmetric, SOLVED else; make P symmetric
     to the last digit."""
     largest = apart = 0.0
@@ -78,7 +78,7 @@ def _fault(data, n, size):
 
 
 @internal
-def _with_equalities(table, n, e, m, what):
+def _with_equalities(table: ConeTable, n: int, e: int, m: int, level: int):
     """Solve in x = A⁺b + N y, N a basis of the null space of A, and find the multipliers of A x = b.
 
     Columns and rows of A are first brought to size one, and N is orthonormal in these units.
@@ -128,14 +128,14 @@ def _with_equalities(table, n, e, m, what):
         noise = CANCELLATION_OF_FIXED_ROWS if fixed else CANCELLATION
         missed = clear_dot(-parts.cone_limits[i], parts.cone_rows + i * n, own.particular, n, noise)
         work.limits[i] = -missed
-    if what == cl.WARM:
+    if level == cl.WARM:
         for a in range(n):
             change[a] = (answer[a] - own.particular[a]) / units[a] ** 2
         for k in range(free):
             work.x[k] = dot(own.basis + k * n, change, n)
         copy(answer + n, work.s, 2 * m)
     shape = Shape(free, m, table.linear, table.cones, sizes, order + e)
-    verdict = interior_point(work, shape, table.limits, what == cl.WARM)
+    verdict = interior_point(work, shape, table.limits, level == cl.WARM)
     answer[n + 2 * m + e + cl.COUNT] = work.iterations[0]
     for a in range(n):
         answer[a] = own.particular[a] if verdict != cl.UNBOUNDED else 0.0
@@ -166,13 +166,13 @@ class Parts(NamedTuple):
 
 
 @internal
-def _parts(data, n, e, m):
+def _parts(data: Floats, n: int, e: int, m: int):
     """Return the parts of the data."""
-    return laid(data, Parts(n * n, n, e * n, e, m * n, m))
+    return view_fields(data, Parts(n * n, n, e * n, e, m * n, m))
 
 
 @internal
-def _equilibrate(parts, own, n, e, m):
+def _equilibrate(parts: Parts, own: EqualityWorkspace, n: int, e: int, m: int):
     """Write A and b with rows of length one in units of x in which columns of A and G are of size one; also these
     units and the lengths of the rows. Return max |b|."""
     units, rhs = own.units, own.rhs
@@ -200,7 +200,7 @@ def _equilibrate(parts, own, n, e, m):
 
 
 @internal
-def _column_sizes(rows, count, n, units, out):
+def _column_sizes(rows: Floats, count: int, n: int, units: Floats, out: Floats):
     """Add to ``out`` the squares of the columns of rows that are brought to length one."""
     for i in range(count):
         row, total = rows + i * n, 0.0
@@ -213,7 +213,7 @@ def _column_sizes(rows, count, n, units, out):
 
 
 @internal
-def _contradict(table, own, n, e, m):
+def _contradict(table: ConeTable, own: EqualityWorkspace, n: int, e: int, m: int):
     """Write the least-squares solution x of A x = b as the answer and, as the proof that there is none, the rest of it
     as y: Aᵀy = 0 and bᵀy < 0."""
     parts, answer, x = _parts(table.program, n, e, m), table.answer, own.particular
@@ -227,7 +227,7 @@ def _contradict(table, own, n, e, m):
 
 
 @internal
-def _certify(table, n, e, m, verdict):
+def _certify(table: ConeTable, n: int, e: int, m: int, verdict: int):
     """Write the facts of the answer, found from the program itself; return the verdict if they bear it out.
 
     A proof that there is no solution is brought to hᵀz + bᵀy = −1, a direction without bound to qᵀx = −1; their

@@ -7,6 +7,7 @@ import numpy as np
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.factor import cholesky_ltl, solve_l, solve_l_transposed
 from sarrus.kernels.algebra.vectors import dot, fill, multiply
+from sarrus.kernels.cones.cones import Shape
 from sarrus.kernels.cones.tolerances import (
     BOUNDED_COST,
     COST_RIDGE,
@@ -14,11 +15,12 @@ from sarrus.kernels.cones.tolerances import (
     NEGLIGIBLE_LIMITS,
     NEGLIGIBLE_ROW,
 )
+from sarrus.kernels.memory.cone_layout import ConeWorkspace
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def equilibrate(work, shape, far):
+def equilibrate(work: ConeWorkspace, shape: Shape, far: bool):
     """Write the program in units in which rows, columns and right-hand sides are of size one; return those of x and of
     the cost. ``far`` says that x goes as far as the cost has it, not as the limits."""
     n, m = shape.n, shape.m
@@ -55,7 +57,7 @@ def equilibrate(work, shape, far):
 
 
 @internal
-def _curvature_columns(work, n, m):
+def _curvature_columns(work: ConeWorkspace, n: int, m: int):
     """Bring the columns that no row sees to the largest curvature of the others."""
     largest = 0.0
     for c in range(n):
@@ -68,7 +70,7 @@ def _curvature_columns(work, n, m):
 
 
 @internal
-def _is_seen(work, n, m, c):
+def _is_seen(work: ConeWorkspace, n: int, m: int, c: int):
     """Tell whether a column of G has entries."""
     total = 0.0
     for i in range(m):
@@ -77,7 +79,7 @@ def _is_seen(work, n, m, c):
 
 
 @internal
-def _soften(work, n):
+def _soften(work: ConeWorkspace, n: int):
     """Scale down the columns whose curvature is above the median, so that flat directions keep their digits."""
     seen, usual = 0, 0.0
     for a in range(n):
@@ -96,7 +98,7 @@ def _soften(work, n):
 
 
 @internal
-def _row_weights(work, shape):
+def _row_weights(work: ConeWorkspace, shape: Shape):
     """Write to work.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns;
     what is rounding beside the others remains so, and rows without entries get zero."""
     n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
@@ -118,7 +120,7 @@ def _row_weights(work, shape):
 
 
 @internal
-def _unit_of_x(work, shape, far):
+def _unit_of_x(work: ConeWorkspace, shape: Shape, far: bool):
     """Return the size of x to expect, in scaled columns: the farthest limit, but not much more than x must go to be
     inside all limits or would go without any; ``far``, the latter.
 
@@ -156,7 +158,7 @@ def _unit_of_x(work, shape, far):
 
 
 @internal
-def are_touching(work, shape):
+def are_coupled(work: ConeWorkspace, shape: Shape):
     """Tell whether all limits are next to nothing beside how far the cost has x go."""
     n = shape.n
     steep = curved = widest = 0.0
@@ -171,7 +173,7 @@ def are_touching(work, shape):
 
 
 @internal
-def _pull(work, n):
+def _pull(work: ConeWorkspace, n: int):
     """Return how far x goes without limits, in scaled columns; infinite where that cannot be told."""
     largest = far = 0.0
     for a in range(n):
@@ -191,7 +193,7 @@ def _pull(work, n):
 
 
 @internal
-def unscale(work, n, m, size, cost):
+def unscale(work: ConeWorkspace, n: int, m: int, size: float, cost: float):
     """Write the best iterate in the units of the program."""
     for c in range(n):
         work.x[c] = size * work.columns[c] * work.best[c]

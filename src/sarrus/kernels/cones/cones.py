@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy_scaled, dot
+from sarrus.kernels.memory.cone_layout import ConeWorkspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 
@@ -28,14 +30,14 @@ class Shape(NamedTuple):
 
 
 @internal
-def clearance(a, n):
+def clearance(a: Floats, n: int):
     """Return s₀² − ‖s₁‖², negative where s₀ is."""
     tail = np.sqrt(dot(a + 1, a + 1, n - 1))
     return (a[0] - tail) * (abs(a[0]) + tail)
 
 
 @internal
-def depth(a, shape):
+def depth(a: Floats, shape: Shape):
     """Return the largest t with a − t e in the cone, e its identity: negative outside."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     least = np.inf
@@ -49,7 +51,7 @@ def depth(a, shape):
 
 
 @internal
-def shift(a, shape, by):
+def shift(a: Floats, shape: Shape, by: float):
     """Add ``by`` times the identity of the cone."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
@@ -61,7 +63,7 @@ def shift(a, shape, by):
 
 
 @internal
-def scale(work, shape):
+def scale(work: ConeWorkspace, shape: Shape):
     """Find W and λ of the pair at work.ss and work.zz; False where it is not inside the cone."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
@@ -90,7 +92,7 @@ def scale(work, shape):
 
 
 @internal
-def _turn(w, factor, n, sign, v, out):
+def _turn(w: Floats, factor: float, n: int, sign: float, v: Floats, out: Floats):
     """Write factor times the matrix of w̄ (of its inverse for sign −1) times the vector v."""
     inner = dot(w + 1, v + 1, n - 1)
     head = v[0]
@@ -101,7 +103,7 @@ def _turn(w, factor, n, sign, v, out):
 
 
 @internal
-def over_scaling(work, shape, v, out):
+def over_scaling(work: ConeWorkspace, shape: Shape, v: Floats, out: Floats):
     """Write W⁻¹ v."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
@@ -113,7 +115,7 @@ def over_scaling(work, shape, v, out):
 
 
 @internal
-def scale_rows(work, shape):
+def scale_rows(work: ConeWorkspace, shape: Shape):
     """Write W⁻¹ G to work.turned."""
     n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
     for i in range(linear):
@@ -136,7 +138,7 @@ def scale_rows(work, shape):
 
 
 @internal
-def centre(work, shape, ds, dz, target, out):
+def centre(work: ConeWorkspace, shape: Shape, ds: Floats, dz: Floats, target: float, out: Floats):
     """Write λ + λ⁻¹ ∘ (ds ∘ dz − target e) of two directions in the scaled space."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
@@ -160,7 +162,7 @@ def centre(work, shape, ds, dz, target, out):
 
 
 @internal
-def longest_step(work, shape, d):
+def longest_step(work: ConeWorkspace, shape: Shape, d: Floats):
     """Return the inverse of the longest step along d from λ inside the cone, at least 0."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     most = 0.0

@@ -20,7 +20,8 @@ from sarrus.kernels.algebra.factor import solve_l, solve_l_transposed
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill, multiply
 from sarrus.kernels.cones import cones as co
 from sarrus.kernels.cones.active_rows import INACTIVE, classify, optimize_active
-from sarrus.kernels.cones.cone_units import are_touching, equilibrate, unscale
+from sarrus.kernels.cones.cone_units import are_coupled, equilibrate, unscale
+from sarrus.kernels.cones.cones import Shape
 from sarrus.kernels.cones.normal_equations import (
     add_transposed,
     factor_normal,
@@ -46,6 +47,8 @@ from sarrus.kernels.cones.tolerances import (
     STEP_TO_BOUNDARY,
 )
 from sarrus.kernels.memory import cone_layout as cl
+from sarrus.kernels.memory.cone_layout import ConeWorkspace, Limits
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 # Corrections of a direction for rounding.
@@ -64,7 +67,7 @@ class Point(NamedTuple):
 
 
 @internal
-def interior_point(work, shape, limits, warm):
+def interior_point(work: ConeWorkspace, shape: Shape, limits: Limits, warm: bool):
     """Solve the program; write x, s, z and the count of iterations there. Returns one of `cone_layout`'s answers.
 
     ``warm`` says that x, s and z are near the solution of this program. As soon as the iterates tell which rows are
@@ -86,9 +89,9 @@ def interior_point(work, shape, limits, warm):
 
 
 @internal
-def _is_far(work, shape, answer):
+def _is_far(work: ConeWorkspace, shape: Shape, answer: int):
     """Tell whether the limits are next to nothing beside how far the cost has x go, and x not as near as they."""
-    if answer == cl.INDEFINITE or not are_touching(work, shape):
+    if answer == cl.INDEFINITE or not are_coupled(work, shape):
         return False
     most = 0.0
     for c in range(shape.n):
@@ -97,7 +100,7 @@ def _is_far(work, shape, answer):
 
 
 @internal
-def _solve_in_units(work, shape, limits, warm, far):
+def _solve_in_units(work: ConeWorkspace, shape: Shape, limits: Limits, warm: bool, far: bool):
     """Solve the program in units of its limits or, ``far``, of its cost."""
     n, m, linear, count, perm = shape.n, shape.m, shape.linear, shape.count, shape.order
     size, cost = equilibrate(work, shape, far)
@@ -174,7 +177,7 @@ def _solve_in_units(work, shape, limits, warm, far):
 
 
 @internal
-def _recall(work, n, m, size, cost):
+def _recall(work: ConeWorkspace, n: int, m: int, size: float, cost: float):
     """Make the solution that there is the iterate, in the units of the program."""
     for c in range(n):
         work.xx[c] = work.x[c] / (size * work.columns[c])
@@ -184,7 +187,7 @@ def _recall(work, n, m, size, cost):
 
 
 @internal
-def _finish_free(work, shape):
+def _finish_free(work: ConeWorkspace, shape: Shape):
     """Try Newton's method without active rows."""
     n, linear, count = shape.n, shape.linear, shape.count
     fill(work.trial, 0.0, n)
@@ -193,7 +196,7 @@ def _finish_free(work, shape):
 
 
 @internal
-def _finish(work, shape, tau, anew):
+def _finish(work: ConeWorkspace, shape: Shape, tau: float, anew: bool):
     """Try Newton's method with the rows that are active by the present iterate, marked ``anew`` where it is wrong."""
     n, m = shape.n, shape.m
     copy_scaled(1.0 / tau, work.xx, work.trial, n)
@@ -204,7 +207,7 @@ def _finish(work, shape, tau, anew):
 
 
 @internal
-def _finish_marked(work, shape, anew):
+def _finish_marked(work: ConeWorkspace, shape: Shape, anew: bool):
     """Try Newton's method with the rows marked at work.kind, and keep what it finds."""
     n, m = shape.n, shape.m
     if not optimize_active(work, shape, anew):
@@ -214,7 +217,7 @@ def _finish_marked(work, shape, anew):
 
 
 @internal
-def _cold_start(work, shape):
+def _cold_start(work: ConeWorkspace, shape: Shape):
     """Begin at the least-squares point of Nesterov and Todd's scaling by one, moved into the cone."""
     n, m = shape.n, shape.m
     copy(work.g, work.turned, m * n)
@@ -229,7 +232,7 @@ def _cold_start(work, shape):
 
 
 @internal
-def _warm_start(work, shape, by):
+def _warm_start(work: ConeWorkspace, shape: Shape, by: float):
     """Begin at the iterate that was recalled, moved into the cone by ``by``; return κ."""
     m, linear, count = shape.m, shape.linear, shape.count
     for a in (work.ss, work.zz):
@@ -239,7 +242,7 @@ def _warm_start(work, shape, by):
 
 
 @internal
-def _residuals(work, n, m, tau, kappa, degree, proof):
+def _residuals(work: ConeWorkspace, n: int, m: int, tau: float, kappa: float, degree: float, proof: float):
     """Write the residuals; return that of τ, the mean complementarity, the largest relative error, and a verdict."""
     times(work.p, n, n, work.xx, work.px)
     fill(work.dual, 0.0, n)
@@ -279,7 +282,7 @@ def _residuals(work, n, m, tau, kappa, degree, proof):
 
 
 @internal
-def _advance(work, shape, point, stuck):
+def _advance(work: ConeWorkspace, shape: Shape, point: Point, stuck: bool):
     """Take a predictor and corrector step; return τ, κ and how far the step went."""
     n, m, tau, kappa = shape.n, shape.m, point.tau, point.kappa
     rx, rz, ds = work.rhs_x, work.rhs_z, work.ds
@@ -311,7 +314,7 @@ def _advance(work, shape, point, stuck):
 
 
 @internal
-def _correct(work, shape, point, slope, sigma, second):
+def _correct(work: ConeWorkspace, shape: Shape, point: Point, slope: float, sigma: float, second: float):
     """Find the direction towards σ μ with second-order terms from ds and z1; return those of τ and κ and its length."""
     n, m, tau, kappa, mu = shape.n, shape.m, point.tau, point.kappa, point.mu
     co.centre(work, shape, work.ds, work.z1, sigma * mu, work.centred)
@@ -328,7 +331,16 @@ def _correct(work, shape, point, slope, sigma, second):
 
 
 @internal
-def _direction(work, n, m, tau, tau_residual, product, share, slope):
+def _direction(
+    work: ConeWorkspace,
+    n: int,
+    m: int,
+    tau: float,
+    tau_residual: float,
+    product: float,
+    share: float,
+    slope: float,
+):
     """Write the direction to x1 and z1 for the complementarity at work.centred; return that of τ."""
     copy_scaled(-share, work.dual, work.rhs_x, n)
     for i in range(m):
@@ -344,7 +356,7 @@ def _direction(work, n, m, tau, tau_residual, product, share, slope):
 
 
 @internal
-def _refine(work, shape, tau_step, share):
+def _refine(work: ConeWorkspace, shape: Shape, tau_step: float, share: float):
     """Correct x1 and z1 for what rounding in the scaled space leaves of the dual equations; leave Δz at rhs_z."""
     n, m = shape.n, shape.m
     rest, dz = work.rest, work.rhs_z
@@ -365,7 +377,15 @@ def _refine(work, shape, tau_step, share):
 
 
 @internal
-def _length(work, shape, tau, kappa, tau_step, kappa_step, back):
+def _length(
+    work: ConeWorkspace,
+    shape: Shape,
+    tau: float,
+    kappa: float,
+    tau_step: float,
+    kappa_step: float,
+    back: float,
+):
     """Return how far the direction may be followed, at most 1."""
     most = max(-tau_step / tau, -kappa_step / kappa)
     most = max(most, co.longest_step(work, shape, work.ds))
@@ -374,7 +394,7 @@ def _length(work, shape, tau, kappa, tau_step, kappa_step, back):
 
 
 @internal
-def _keep(work, n, m, tau, x, slack, dual):
+def _keep(work: ConeWorkspace, n: int, m: int, tau: float, x: Floats, slack: Floats, dual: Floats):
     """Remember an iterate as the best so far."""
     for c in range(n):
         work.best[c] = x[c] / tau

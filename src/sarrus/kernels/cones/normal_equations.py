@@ -33,11 +33,13 @@ from sarrus.kernels.cones.tolerances import (
     LEAST_CURVATURE_UNIT,
     NEGATIVE_CURVATURE,
 )
+from sarrus.kernels.memory.cone_layout import ConeWorkspace
+from sarrus.kernels.memory.record import Floats, Integers
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def square_root(work, n):
+def square_root(work: ConeWorkspace, n: int):
     """Write L with P = LᵀL to work.root, up to a ridge by which it exists where P is only semidefinite; False where P
     is not even that, but for rounding."""
     largest = LEAST_CURVATURE_UNIT
@@ -55,7 +57,7 @@ def square_root(work, n):
 
 
 @internal
-def find_unseen(work, n, m, perm):
+def find_unseen(work: ConeWorkspace, n: int, m: int, perm: Integers):
     """Give the directions that no row and no curvature sees, P d = 0 and G d = 0, a curvature and no slope, so that x
     has no part along them; True where the cost had a slope, then with the direction in which it falls at work.fall."""
     # G at work.turned and P behind it, at work.normal, are one matrix of m + n rows
@@ -86,7 +88,7 @@ def find_unseen(work, n, m, perm):
 
 
 @internal
-def factor_normal(work, n, m):
+def factor_normal(work: ConeWorkspace, n: int, m: int):
     """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method; False where rounding makes that impossible."""
     for a in range(n):
         copy(work.p + a * n, work.normal + a * n, a + 1)
@@ -99,7 +101,7 @@ def factor_normal(work, n, m):
 
 
 @internal
-def factor_stack(work, n, m):
+def factor_stack(work: ConeWorkspace, n: int, m: int):
     """Write the same L from the square roots of both parts, by reflections: half the digits are not lost."""
     copy(work.root, work.normal, n * n)
     copy(work.turned, work.spare, m * n)
@@ -126,7 +128,7 @@ def factor_stack(work, n, m):
 
 
 @internal
-def solve_normal(work, n, m, rhs_x, rhs_z, x, z):
+def solve_normal(work: ConeWorkspace, n: int, m: int, rhs_x: Floats, rhs_z: Floats, x: Floats, z: Floats):
     """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G, z in the scaled space; refined once."""
     copy(rhs_x, x, n)
     add_transposed(work.turned, m, n, rhs_z, x)

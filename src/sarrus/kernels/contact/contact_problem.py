@@ -13,7 +13,7 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import add, axpy, copy, dot, fill, is_finite, swap
 from sarrus.kernels.contact import friction as fr
-from sarrus.kernels.contact.inconsistent_drift import make_agree
+from sarrus.kernels.contact.inconsistent_drift import remove_inconsistent_drift
 from sarrus.kernels.contact.sparse_newton import solve_by_parts
 from sarrus.kernels.contact.tolerances import (
     DEPENDENT_CONTACT_PIVOT,
@@ -40,7 +40,7 @@ from sarrus.kernels.contact.tolerances import (
     VANISHING_VELOCITY,
 )
 from sarrus.kernels.memory import contact_problem_layout as cp
-from sarrus.kernels.memory.contact_problem_layout import ContactProblem
+from sarrus.kernels.memory.contact_problem_layout import ContactProblem, ContactWorkspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL, ROUGH_RESIDUAL
 from sarrus.kernels.platform.pointers import exists, internal
@@ -49,10 +49,10 @@ from sarrus.kernels.platform.pointers import exists, internal
 SWEEPS = 20
 
 
-def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
+def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
     """Solve the problem of a table; write the forces there, and the facts to its workspace.
 
-    ``what`` is how often sweeps may lead to another beginning, or −1, −2, …: then the ridge is 1e-9, 1e-10, … at most
+    ``level`` is how often sweeps may lead to another beginning, or −1, −2, …: then the ridge is 1e-9, 1e-10, … at most
     and there are none. With `ROUGH` on top an answer is taken that would serve to begin with. The second argument is
     not used.
     """
@@ -63,18 +63,18 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
     fill(facts, 0.0, cp.N_FACTS)
     if m == 0:
         return cp.SOLVED
-    rough = what >= cp.ROUGH
+    rough = level >= cp.ROUGH
     if rough:
-        what -= cp.ROUGH
+        level -= cp.ROUGH
     enough, target = (ROUGH_RESIDUAL, ROUGH_RESIDUAL) if rough else (RESIDUAL_AT_ROUNDING, RESIDUAL_AIM)
     size = _scale(table, work, m, blocks, SPARSE_STRETCH if sparse else 1.0)
     if sparse:
         good = enough if rough else CONTACT_RESIDUAL
         left = solve_by_parts(
-            table, work, m, blocks, what, enough, good, max(target, RESIDUAL_OF_SHARED_FORCES)
+            table, work, m, blocks, level, enough, good, max(target, RESIDUAL_OF_SHARED_FORCES)
         )
     else:
-        left = _solve_whole(table, work, m, blocks, what, enough, target)
+        left = _solve_whole(table, work, m, blocks, level, enough, target)
     facts.residual = left
     largest = 0.0
     for i in range(m):
@@ -86,17 +86,25 @@ def contact_problem(table: ContactProblem, x: Floats, what: int) -> int:
 
 
 @internal
-def _solve_whole(table, work, m, blocks, what, enough, target):
+def _solve_whole(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    level: int,
+    enough: float,
+    target: float,
+):
     """Find forces with W as it is; write the best to work.best, and return their residual."""
     most = MOST_RIDGE
-    for _ in range(-what):
+    for _ in range(-level):
         most = 0.1 * min(most, SECOND_RIDGE)
     left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target), SWEEPS
-    if enough < left < np.inf and make_agree(table, work, m):
+    if enough < left < np.inf and remove_inconsistent_drift(table, work, m):
         copy(work.best, work.forces, m)
         left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
     giving = MOST_SHARING_RIDGE
-    for _ in range(what):
+    for _ in range(level):
         if left <= enough or not left < np.inf:
             break
         _sweep(table, work, m, blocks, sweeps)
@@ -112,7 +120,7 @@ def _solve_whole(table, work, m, blocks, what, enough, target):
 
 
 @internal
-def _share(table, work, m, blocks, left, giving):
+def _share(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, left: float, giving: float):
     """Have redundant rows share their forces, as springs alike would that give way; return the residual.
 
     Where that is not as good as what there is, this stays.
@@ -120,10 +128,10 @@ def _share(table, work, m, blocks, left, giving):
     copy(work.best, work.kept, m)
     copy(work.best, work.forces, m)
     for i in range(m):
-        work.operator[i * (m + 1)] += giving
+        work.delassus[i * (m + 1)] += giving
     shared = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE, RESIDUAL_AIM)
     for i in range(m):
-        work.operator[i * (m + 1)] -= giving
+        work.delassus[i * (m + 1)] -= giving
     if shared < np.inf:
         copy(work.best, work.forces, m)
         shared = _newton(table, work, m, blocks, np.inf, RIDGE_OF_SHARED, RIDGE_OF_SHARED, RESIDUAL_AIM)
@@ -139,13 +147,13 @@ def _share(table, work, m, blocks, left, giving):
 
 
 @internal
-def _scale(table, work, m, blocks, stretch):
+def _scale(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, stretch: float):
     """Bring the rows of every block to a size and b to about one, which keeps cones; return the size of b."""
     size, at, sparse = 0.0, 0, table.sparse != 0
     for k in range(blocks):
         n, square = table.sizes[k], 0.0
         for i in range(at, at + n):
-            square += table.operator[i if sparse else i * (m + 1)]
+            square += table.delassus[i if sparse else i * (m + 1)]
         unit = _rounded(np.sqrt(square)) / stretch
         for i in range(at, at + n):
             work.factors[i] = 1.0 / unit
@@ -161,12 +169,12 @@ def _scale(table, work, m, blocks, stretch):
         work.turn[i] = table.turn[i] * factor / size if exists(table.turn) else 0.0
         work.forces[i] = table.forces[i] / (factor * size)
         for j in range(0 if sparse else m):
-            work.operator[i * m + j] = table.operator[i * m + j] * factor * work.factors[j]
+            work.delassus[i * m + j] = table.delassus[i * m + j] * factor * work.factors[j]
     return size
 
 
 @internal
-def _rounded(size):
+def _rounded(size: float):
     """Return a power of two near a size, one for next to zero: to divide by it costs no digit."""
     power = 1.0
     if not VANISHING_VELOCITY < size < np.inf:
@@ -179,15 +187,26 @@ def _rounded(size):
 
 
 @internal
-def _evaluate(table, work, m, blocks, r, u, F):
+def _evaluate(
+    table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, r: Floats, u: Floats, F: Floats
+):
     """Write u = W r + b and F; return its square."""
     for i in range(m):
-        u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
+        u[i] = work.velocities[i] + dot(work.delassus + i * m, r, m)
     return fr.mismatch(table, work, blocks, r, u, F)
 
 
 @internal
-def _newton(table, work, m, blocks, least, lowest, most, target):
+def _newton(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    least: float,
+    lowest: float,
+    most: float,
+    target: float,
+):
     """Go from work.forces; write what is better than the ``least`` residual to work.best, and return the residual."""
     r, u, F = work.forces, work.speeds, work.gap
     square, found, crossings = _evaluate(table, work, m, blocks, r, u, F), np.inf, NEWTON_CROSSINGS
@@ -236,7 +255,7 @@ def _newton(table, work, m, blocks, least, lowest, most, target):
 
 
 @internal
-def _direction(table, work, m, blocks, ridge):
+def _direction(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, ridge: float):
     """Write −F′⁻¹ F to work.way, F′ = 1 − S + S B (W + ridge) by blocks; False where there is none.
 
     Forces of contacts that open are zero, whatever the others are: only the others are solved for.
@@ -259,7 +278,7 @@ def _direction(table, work, m, blocks, ridge):
             for j in range(n):
                 weight = T[i * n + j]
                 if weight != 0.0:
-                    axpy(weight, work.operator + (at + j) * m, out, m)
+                    axpy(weight, work.delassus + (at + j) * m, out, m)
                     out[at + j] += ridge * weight
                 out[at + j] -= S[i * n + j]
             out[row] += 1.0
@@ -270,7 +289,7 @@ def _direction(table, work, m, blocks, ridge):
 
 
 @internal
-def _eliminate(work, m, count):
+def _eliminate(work: ContactWorkspace, m: int, count: int):
     """Solve the rows of work.matrix for the active entries of work.way, the others being known."""
     matrix, way, active, rhs = work.matrix, work.way, work.active, work.shifted
     fill(rhs, 0.0, m)
@@ -316,12 +335,12 @@ def _eliminate(work, m, count):
 
 
 @internal
-def _sweep(table, work, m, blocks, count):
+def _sweep(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, count: int):
     """Project the forces of one block after the other, from the best there are."""
     r, u = work.forces, work.speeds
     copy(work.best, r, m)
     for i in range(m):
-        u[i] = work.velocities[i] + dot(work.operator + i * m, r, m)
+        u[i] = work.velocities[i] + dot(work.delassus + i * m, r, m)
     small = work.small
     for _ in range(count):
         at = 0
@@ -333,5 +352,5 @@ def _sweep(table, work, m, blocks, count):
                 change = small[n + i] - r[at + i]
                 if change != 0.0:
                     r[at + i] += change
-                    axpy(change, work.operator + (at + i) * m, u, m)
+                    axpy(change, work.delassus + (at + i) * m, u, m)
             at += n

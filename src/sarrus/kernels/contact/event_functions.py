@@ -15,6 +15,8 @@ from sarrus.kernels.contact.rows import comes_back, load_gaps, scale_of, scale_o
 from sarrus.kernels.contact.tolerances import DIP, EVENT_SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
 
@@ -23,83 +25,90 @@ PARTS = 8
 
 
 @internal
-def write_margins(table, x, out):
+def write_event_functions(table: Table, x: Floats, out: Floats):
     """Write the margins at x, where the control is set."""
-    touching, nv = table.touching, table.nv
-    settings, modes, found = touching.settings, touching.modes, touching.forces
-    work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
-    unilateral = touching.contacts + touching.stops
-    fill(out, 1.0, tl.margin_count(touching))
-    load_gaps(touching, x, work.gap)
+    contact_table, nv = table.contact_table, table.nv
+    settings, modes, found = contact_table.settings, contact_table.modes, contact_table.forces
+    work = tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
+    unilateral = contact_table.contacts + contact_table.stops
+    fill(out, 1.0, tl.event_function_count(contact_table))
+    load_gaps(contact_table, x, work.gap)
     for k in range(unilateral):
-        out[k] = work.gap[k] / (EVENT_SLACK * (settings.closed * scale_of(touching, k))) + 1.0
-    for s in range(touching.stops):
-        k = touching.contacts + s
-        if modes[k] == tl.OPEN and comes_back(touching, s):  # where it turns it is held
-            speed = touching.signs[s] * x[table.nq + touching.speeds[s]]
-            out[k] = speed / (SLACK_OF_SPEEDS * settings.still * touching.scales[s]) + 1.0
-    if touching.acting == 0:
+        out[k] = work.gap[k] / (EVENT_SLACK * (settings.closed * scale_of(contact_table, k))) + 1.0
+    for s in range(contact_table.stops):
+        k = contact_table.contacts + s
+        if modes[k] == tl.OPEN and comes_back(contact_table, s):  # where it turns it is held
+            speed = contact_table.signs[s] * x[table.nq + contact_table.speeds[s]]
+            out[k] = speed / (SLACK_OF_SPEEDS * settings.stick_speed * contact_table.scales[s]) + 1.0
+    if contact_table.n_active == 0:
         return
     call_kernel(table.acceleration, table, x, la.SLOPE)
-    slack, slow = settings.loose * SLACK_OF_FORCES * settings.force, SLACK_OF_SPEEDS * settings.still
+    slack, slow = (
+        settings.event_slack * SLACK_OF_FORCES * settings.force,
+        SLACK_OF_SPEEDS * settings.stick_speed,
+    )
     for k in range(unilateral):
         if modes[k] == tl.OPEN:
             continue
-        row = touching.first_rows[k]
+        row = contact_table.first_rows[k]
         out[k] = found[row] / slack + 1.0
-        if k >= touching.contacts or touching.sizes[k] == 1:
+        if k >= contact_table.contacts or contact_table.sizes[k] == 1:
             continue
-        n = touching.sizes[k] - 1
+        n = contact_table.sizes[k] - 1
         if modes[k] == tl.STICKING:
             friction = np.sqrt(dot(found + (row + 1), found + (row + 1), n))
-            out[unilateral + k] = (touching.static[k] * found[row] - friction) / slack + 1.0
-        elif touching.friction[k] > 0.0:
+            out[unilateral + k] = (contact_table.static[k] * found[row] - friction) / slack + 1.0
+        elif contact_table.friction[k] > 0.0:
             out[unilateral + k] = (
-                dot(work.native + (row + 1), touching.directions + (row + 1), n) / slow + 1.0
+                dot(work.native + (row + 1), contact_table.directions + (row + 1), n) / slow + 1.0
             )
-    for d in range(touching.dry):
-        row = touching.contact_rows + touching.stops + d
-        at = unilateral + touching.contacts + d
+    for d in range(contact_table.dry):
+        row = contact_table.contact_rows + contact_table.stops + d
+        at = unilateral + contact_table.contacts + d
         if modes[unilateral + d] == tl.STICKING:
-            out[at] = (touching.limits[d] - abs(found[row])) / slack + 1.0
+            out[at] = (contact_table.limits[d] - abs(found[row])) / slack + 1.0
         else:
-            speed = x[table.nq + touching.speeds[touching.stops + d]] * touching.directions[row]
-            out[at] = speed / (slow * scale_of_row(touching, row)) + 1.0
+            speed = (
+                x[table.nq + contact_table.speeds[contact_table.stops + d]] * contact_table.directions[row]
+            )
+            out[at] = speed / (slow * scale_of_row(contact_table, row)) + 1.0
 
 
 @internal
-def find_dips(table, x, new, h, slope, before, after, out):
+def find_dips(
+    table: Table, x: Floats, new: Floats, h: float, slope: Floats, before: Floats, after: Floats, out: Floats
+):
     """Write when in a step of length h open gaps are least that close and open again in it, and come near zero.
 
     That is by the cubic through both ends; 0 where this does not. Before and after are the margins there, ``slope``
     the rates of q and v at x. Returns whether the cubics are exact enough to tell: False where a gap might have closed
     and opened again between them, for all that its acceleration at x says.
     """
-    touching, nv = table.touching, table.nv
-    work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
-    unit, known = EVENT_SLACK * touching.settings.closed, True
-    fill(out, 0.0, tl.margin_count(touching))
-    if touching.contacts > 0:
-        call_native(touching.motion, x, work.native)
-        for k in range(touching.contacts):
-            row = touching.first_rows[k]
+    contact_table, nv = table.contact_table, table.nv
+    work = tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
+    unit, known = EVENT_SLACK * contact_table.settings.closed, True
+    fill(out, 0.0, tl.event_function_count(contact_table))
+    if contact_table.contacts > 0:
+        call_native(contact_table.motion, x, work.native)
+        for k in range(contact_table.contacts):
+            row = contact_table.first_rows[k]
             work.forecast[k] = work.native[row]
-            gains = work.native + (2 * touching.contact_rows + row * nv)
-            work.delay[k] = work.native[touching.contact_rows + row] + dot(gains, slope + table.nq, nv)
-        call_native(touching.motion, new, work.native)
-    for k in range(touching.contacts):
-        if touching.modes[k] == tl.OPEN:
-            falls, rises = h * work.forecast[k] / unit, h * work.native[touching.first_rows[k]] / unit
+            gains = work.native + (2 * contact_table.contact_rows + row * nv)
+            work.delay[k] = work.native[contact_table.contact_rows + row] + dot(gains, slope + table.nq, nv)
+        call_native(contact_table.motion, new, work.native)
+    for k in range(contact_table.contacts):
+        if contact_table.modes[k] == tl.OPEN:
+            falls, rises = h * work.forecast[k] / unit, h * work.native[contact_table.first_rows[k]] / unit
             out[k] = _dip(h, before[k], after[k], falls, rises)
             known = known and _is_known(before[k], after[k], falls, rises, h * h * work.delay[k] / unit)
-    for s in range(touching.stops):
-        k, place = touching.contacts + s, touching.speeds[s]
-        if touching.modes[k] == tl.OPEN and comes_back(touching, s):  # by the parabola of its speed
-            change = h * touching.signs[s] * slope[table.nq + place]
-            falls = change / (SLACK_OF_SPEEDS * touching.settings.still * touching.scales[s])
+    for s in range(contact_table.stops):
+        k, place = contact_table.contacts + s, contact_table.speeds[s]
+        if contact_table.modes[k] == tl.OPEN and comes_back(contact_table, s):  # by the parabola of its speed
+            change = h * contact_table.signs[s] * slope[table.nq + place]
+            falls = change / (SLACK_OF_SPEEDS * contact_table.settings.stick_speed * contact_table.scales[s])
             out[k] = _dip(h, before[k], after[k], falls, 2.0 * (after[k] - before[k]) - falls)
-        elif touching.modes[k] == tl.OPEN:
-            sign, at = touching.signs[s] * h / (unit * touching.scales[s]), table.nq + place
+        elif contact_table.modes[k] == tl.OPEN:
+            sign, at = contact_table.signs[s] * h / (unit * contact_table.scales[s]), table.nq + place
             out[k] = _dip(h, before[k], after[k], sign * x[at], sign * new[at])
             turns = sign * h * slope[at]
             known = known and _is_known(before[k], after[k], sign * x[at], sign * new[at], turns)
@@ -107,7 +116,7 @@ def find_dips(table, x, new, h, slope, before, after, out):
 
 
 @internal
-def _is_known(before, after, falls, rises, turns):
+def _is_known(before: float, after: float, falls: float, rises: float, turns: float):
     """Tell whether a cubic with these values and slopes over a step tells if a gap with this second derivative closes.
 
     The quartic that has it, too, differs from the cubic by κ s² (1 − s)², the measure of what is not known. A ball that
@@ -130,7 +139,7 @@ def _is_known(before, after, falls, rises, turns):
 
 
 @internal
-def _dip(h, before, after, falls, rises):
+def _dip(h: float, before: float, after: float, falls: float, rises: float):
     """Return when a cubic with these values and slopes over a step is least, 0 where that is far from zero."""
     if not (before > 0.0 and after > 0.0 and falls < 0.0 and rises > 0.0):
         return 0.0

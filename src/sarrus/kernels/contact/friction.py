@@ -9,11 +9,13 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy, fill
+from sarrus.kernels.memory.contact_problem_layout import ContactProblem, ContactWorkspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def length(x, n):
+def length(x: Floats, n: int):
     """Return the length of a few numbers, none too small to be squared."""
     largest = 0.0
     for i in range(n):
@@ -27,7 +29,7 @@ def length(x, n):
 
 
 @internal
-def beside(cone, number, r, u, n, out):
+def beside(cone: bool, number: float, r: Floats, u: Floats, n: int, out: Floats):
     """Write r − u − μ ‖u_t‖ n (De Saxcé and Feng 1998) to ``out``, r − u for dry friction: r solves if it is projected
     there."""
     copy(u, out, n)
@@ -38,7 +40,7 @@ def beside(cone, number, r, u, n, out):
 
 
 @internal
-def project(cone, number, x, n, out):
+def project(cone: bool, number: float, x: Floats, n: int, out: Floats):
     """Write the nearest allowed forces to ``out``."""
     first = 1 if cone else 0
     tail = length(x + first, n - first)
@@ -62,7 +64,7 @@ def project(cone, number, x, n, out):
 
 
 @internal
-def slope(cone, number, x, n, out):
+def slope(cone: bool, number: float, x: Floats, n: int, out: Floats):
     """Write the derivative of `project` (n × n) to ``out``, at kinks that of one side; return whether it is zero."""
     first = 1 if cone else 0
     tail = length(x + first, n - first)
@@ -92,7 +94,7 @@ def slope(cone, number, x, n, out):
 
 
 @internal
-def shifted_slope(cone, number, u, n, slope_of_projection, out):
+def shifted_slope(cone: bool, number: float, u: Floats, n: int, slope_of_projection: Floats, out: Floats):
     """Write to ``out`` (n × n) the derivative of `project` times that of the shifted u."""
     copy(slope_of_projection, out, n * n)
     if not cone or n == 1:
@@ -107,7 +109,9 @@ def shifted_slope(cone, number, u, n, slope_of_projection, out):
 
 
 @internal
-def soft_step(cone, number, r, u, F, n, ridge, out, D):
+def soft_step(
+    cone: bool, number: float, r: Floats, u: Floats, F: Floats, n: int, ridge: float, out: Floats, D: Floats
+):
     """Write what a step of Newton's method for one block is made of; return whether it is open, with D = 0.
 
     With S the derivative of the projection, T that times the derivative of the shifted u, E = (1 − S + ridge T)⁻¹:
@@ -172,7 +176,7 @@ def soft_step(cone, number, r, u, F, n, ridge, out, D):
 
 
 @internal
-def mismatch(table, work, blocks, r, u, F):
+def mismatch(table: ContactProblem, work: ContactWorkspace, blocks: int, r: Floats, u: Floats, F: Floats):
     """Write F = r − P_K(r − u − μ ‖u_t‖ n) of all blocks; return its square."""
     at, total = 0, 0.0
     for k in range(blocks):
@@ -187,7 +191,7 @@ def mismatch(table, work, blocks, r, u, F):
 
 
 @internal
-def residual(F, r, m, stretch):
+def residual(F: Floats, r: Floats, m: int, stretch: float):
     """Return the relative residual, in units in which rows are shorter by a factor: an upper bound of it."""
     error, largest, weight = 0.0, 1.0, stretch * stretch
     for i in range(m):

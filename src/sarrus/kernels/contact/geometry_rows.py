@@ -9,75 +9,83 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
 from sarrus.kernels.contact.narrow_phase import FULL, collide, nearest, place
 from sarrus.kernels.contact.tolerances import JUMP_OF_GAP, SAME_NORMAL, SUDDEN_ACCELERATION
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
+from sarrus.kernels.memory.geometry_layout import ContactPoint, GeometryTable, GeometryWork, StoredContact
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import internal, kept_at, seen_at
+from sarrus.kernels.platform.pointers import contact_point_at, internal, stored_contact_at
 
 
 @internal
-def work_of(table):
+def work_of(table: Table):
     """Return the room for geometries."""
-    touching = table.touching
-    return cl.colliding_work(touching.colliding, tl.row_count(touching), table.nv)
+    contact_table = table.contact_table
+    return cl.geometry_work(contact_table.geometry, tl.row_count(contact_table), table.nv)
 
 
 @internal
-def along_parts(colliding, room, parts, row, v):
+def along_parts(geometry: GeometryTable, room: GeometryWork, parts: Floats, row: int, v: Floats):
     """Return the velocity of a row for the generalized velocity v."""
     total = 0.0
     for s in range(2):
         c = int(room.shared[2 * row + s])
         if c >= 0:
-            own, first = parts + (2 * row + s) * colliding.widest, colliding.starts[c]
-            for j in range(colliding.starts[c + 1] - first):
-                total += own[j] * v[colliding.order[first + j]]
+            own, first = parts + (2 * row + s) * geometry.widest, geometry.starts[c]
+            for j in range(geometry.starts[c + 1] - first):
+                total += own[j] * v[geometry.order[first + j]]
     return total
 
 
 @internal
-def add_parts(colliding, room, parts, row, factor, out):
+def add_parts(
+    geometry: GeometryTable, room: GeometryWork, parts: Floats, row: int, factor: float, out: Floats
+):
     """Add a multiple of a row."""
     for s in range(2):
         c = int(room.shared[2 * row + s])
         if c >= 0:
-            own, first = parts + (2 * row + s) * colliding.widest, colliding.starts[c]
-            for j in range(colliding.starts[c + 1] - first):
-                out[colliding.order[first + j]] += own[j] * factor
+            own, first = parts + (2 * row + s) * geometry.widest, geometry.starts[c]
+            for j in range(geometry.starts[c + 1] - first):
+                out[geometry.order[first + j]] += own[j] * factor
 
 
 @internal
-def meet(table, x, h, begun, work):
+def meet(table: Table, x: Floats, h: float, begun: Slot, work: ContactWork):
     """Find the contacts of a step, their rows and gaps; False where there is no room for them.
 
     The rows at the end are those where the velocity at the start leads; ``local.state`` is room for that.
     """
-    touching = table.touching
-    colliding, room, state = touching.colliding, work_of(table), la.local_array(table).state
-    call_native(colliding.motion, work.middle, room.motion)
-    margin = _reach(table, colliding, room, work.middle + table.nq, h)
-    place(colliding, work.middle, room.places)
-    count = collide(colliding, margin, room.found)
+    contact_table = table.contact_table
+    geometry, room, state = contact_table.geometry, work_of(table), la.local_array(table).state
+    call_native(geometry.motion, work.middle, room.motion)
+    margin = _reach(table, geometry, room, work.middle + table.nq, h)
+    place(geometry, work.middle, room.places)
+    count = collide(geometry, margin, room.found)
     if count == FULL:
-        return _without_room(touching)
-    touching.found = count
-    _number(touching, room, count)
+        return _without_room(contact_table)
+    contact_table.found = count
+    _number(contact_table, room, count)
     for k in range(count):
-        _fill_rows(table, room, room.motion, room.parts, room.own, k, seen_at(room.found + cl.N_SEEN * k))
+        _fill_rows(
+            table, room, room.motion, room.parts, room.own, k, contact_point_at(room.found + cl.N_SEEN * k)
+        )
     copy(x, state, la.input_size(table))
     state[table.nq + table.nv + table.nu] += h
     copy_scaled(h, x + table.nq, work.way, table.nv)
-    move(table, state, work.way, work.scratch)
-    call_native(colliding.motion, state, room.ahead)
-    place(colliding, state, room.places)
-    later = collide(colliding, margin, room.later)
+    retract(table, state, work.way, work.scratch)
+    call_native(geometry.motion, state, room.ahead)
+    place(geometry, state, room.places)
+    later = collide(geometry, margin, room.later)
     if later == FULL:
-        return _without_room(touching)
+        return _without_room(contact_table)
     _turn_rows(table, room, count, later)
     _recall(table, h, begun, work, room, count)
     _fill_fixed(table, room)
@@ -87,62 +95,66 @@ def meet(table, x, h, begun, work):
 
 
 @internal
-def _begin_impulses(table, h, begun, work):
+def _begin_impulses(table: Table, h: float, begun: Slot, work: ContactWork):
     """Have contact problems begin with the forces that lasted."""
-    copy_scaled(h, begun.lasting, work.begin, rows_now(table.touching))
+    copy_scaled(h, begun.lasting, work.begin, rows_now(table.contact_table))
 
 
 @internal
-def _without_room(touching):
+def _without_room(contact_table: ContactTable):
     """Ask for more room."""
-    touching.failed, touching.found = tl.NO_ROOM, 0
+    contact_table.failed, contact_table.found = tl.NO_ROOM, 0
     return False
 
 
 @internal
-def _reach(table, colliding, room, v, h):
+def _reach(table: Table, geometry: GeometryTable, room: GeometryWork, v: Floats, h: float):
     """Return how far from each other geometries may be that come to touch within a step."""
     fastest = 0.0
-    for b in range(colliding.bodies):
-        own, n, first = room.motion + colliding.offsets[b], _width_of(colliding, b), 0
+    for b in range(geometry.bodies):
+        own, n, first = room.motion + geometry.offsets[b], _width_of(geometry, b), 0
         linear, angular = 0.0, 0.0
         if n > 0:
-            first = colliding.starts[colliding.owners[b]]
+            first = geometry.starts[geometry.owners[b]]
         for i in range(6):
             speed = own[i]
             for j in range(n):
-                speed += own[6 + i * n + j] * v[colliding.order[first + j]]
+                speed += own[6 + i * n + j] * v[geometry.order[first + j]]
             if i < 3:
                 linear += speed * speed
             else:
                 angular += speed * speed
-        fastest = max(fastest, np.sqrt(linear) + colliding.extents[b] * np.sqrt(angular))
-    return 2.0 * h * (fastest + h * SUDDEN_ACCELERATION) + 10.0 * table.touching.settings.closed
+        fastest = max(fastest, np.sqrt(linear) + geometry.extents[b] * np.sqrt(angular))
+    return 2.0 * h * (fastest + h * SUDDEN_ACCELERATION) + 10.0 * table.contact_table.settings.closed
 
 
 @internal
-def _width_of(colliding, body):
+def _width_of(geometry: GeometryTable, body: int):
     """Return how many velocities the component of a body has, zero where it moves by itself alone."""
-    c = colliding.owners[body]
-    return colliding.starts[c + 1] - colliding.starts[c] if c >= 0 else 0
+    c = geometry.owners[body]
+    return geometry.starts[c + 1] - geometry.starts[c] if c >= 0 else 0
 
 
 @internal
-def _number(touching, room, count):
+def _number(contact_table: ContactTable, room: GeometryWork, count: int):
     """Give the contacts their rows and their laws."""
-    colliding, base, row = touching.colliding, tl.lasting_contacts(touching), tl.fixed_rows(touching)
+    geometry, base, row = (
+        contact_table.geometry,
+        tl.lasting_contacts(contact_table),
+        tl.fixed_rows(contact_table),
+    )
     for k in range(count):
         pair = int(room.found[cl.N_SEEN * k])
-        touching.first_rows[base + k] = row
-        touching.sizes[base + k] = colliding.widths[pair]
-        touching.friction[base + k] = colliding.friction[pair]
-        touching.static[base + k] = colliding.static[pair]
-        touching.restitution[base + k] = colliding.restitution[pair]
-        row += colliding.widths[pair]
+        contact_table.first_rows[base + k] = row
+        contact_table.sizes[base + k] = geometry.widths[pair]
+        contact_table.friction[base + k] = geometry.friction[pair]
+        contact_table.static[base + k] = geometry.static[pair]
+        contact_table.restitution[base + k] = geometry.restitution[pair]
+        row += geometry.widths[pair]
 
 
 @internal
-def tangent(nx, ny, nz):
+def tangent(nx: float, ny: float, nz: float):
     """Return a unit vector across a unit vector: across it and the axis that it is farthest from."""
     x, y, z = abs(nx), abs(ny), abs(nz)
     if x <= y and x <= z:
@@ -156,56 +168,73 @@ def tangent(nx, ny, nz):
 
 
 @internal
-def _fill_rows(table, room, motion, parts, own, k, seen):
+def _fill_rows(
+    table: Table, room: GeometryWork, motion: Floats, parts: Floats, own: Floats, k: int, seen: ContactPoint
+):
     """Write the rows of the k-th contact where it is seen; tangents are as near as can be to those in the middle."""
-    touching = table.touching
-    colliding, base = touching.colliding, tl.lasting_contacts(touching)
-    pair, first, width = int(seen.pair), touching.first_rows[base + k], touching.sizes[base + k]
+    contact_table = table.contact_table
+    geometry, base = contact_table.geometry, tl.lasting_contacts(contact_table)
+    pair, first, width = int(seen.pair), contact_table.first_rows[base + k], contact_table.sizes[base + k]
     nx, ny, nz = seen.nx, seen.ny, seen.nz
-    middle = seen_at(room.found + cl.N_SEEN * k)
+    middle = contact_point_at(room.found + cl.N_SEEN * k)
     tx, ty, tz = tangent(middle.nx, middle.ny, middle.nz)
     height = tx * nx + ty * ny + tz * nz
     tx, ty, tz = tx - height * nx, ty - height * ny, tz - height * nz
     size = np.sqrt(tx * tx + ty * ty + tz * tz)
     tx, ty, tz = tx / size, ty / size, tz / size
     sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
-    _begin_rows(colliding, room, pair, first, width, parts, own)
+    _begin_rows(geometry, room, pair, first, width, parts, own)
     _add_row(table, room, motion, parts, own, pair, first, seen, nx, ny, nz, 0.0)
     if width == 1:
         return
     _add_row(table, room, motion, parts, own, pair, first + 1, seen, tx, ty, tz, 0.0)
     _add_row(table, room, motion, parts, own, pair, first + 2, seen, sx, sy, sz, 0.0)
     if width > 3:
-        _add_row(table, room, motion, parts, own, pair, first + 3, seen, nx, ny, nz, colliding.torsion[pair])
+        _add_row(table, room, motion, parts, own, pair, first + 3, seen, nx, ny, nz, geometry.torsion[pair])
     if width > 4:
-        _add_row(table, room, motion, parts, own, pair, first + 4, seen, tx, ty, tz, colliding.rolling[pair])
-        _add_row(table, room, motion, parts, own, pair, first + 5, seen, sx, sy, sz, colliding.rolling[pair])
+        _add_row(table, room, motion, parts, own, pair, first + 4, seen, tx, ty, tz, geometry.rolling[pair])
+        _add_row(table, room, motion, parts, own, pair, first + 5, seen, sx, sy, sz, geometry.rolling[pair])
 
 
 @internal
-def _begin_rows(colliding, room, pair, first, width, parts, own):
+def _begin_rows(
+    geometry: GeometryTable, room: GeometryWork, pair: int, first: int, width: int, parts: Floats, own: Floats
+):
     """Say which components the rows of a contact have, and begin with zeros."""
-    one, other = colliding.bodies1[pair], colliding.bodies2[pair]
-    c1 = colliding.owners[one] if one >= 0 else -1
-    c2 = colliding.owners[other] if other >= 0 else -1
+    one, other = geometry.bodies1[pair], geometry.bodies2[pair]
+    c1 = geometry.owners[one] if one >= 0 else -1
+    c2 = geometry.owners[other] if other >= 0 else -1
     for row in range(first, first + width):
         room.shared[2 * row], room.shared[2 * row + 1] = c2, c1 if c1 != c2 else -1
-        fill(parts + 2 * row * colliding.widest, 0.0, 2 * colliding.widest)
+        fill(parts + 2 * row * geometry.widest, 0.0, 2 * geometry.widest)
         own[row] = 0.0
 
 
 @internal
-def _add_row(table, room, motion, parts, own, pair, row, seen, dx, dy, dz, length):
+def _add_row(
+    table: Table,
+    room: GeometryWork,
+    motion: Floats,
+    parts: Floats,
+    own: Floats,
+    pair: int,
+    row: int,
+    seen: ContactPoint,
+    dx: float,
+    dy: float,
+    dz: float,
+    length: float,
+):
     """Add what both bodies give to a row along d: of the point that touches, or of the turn times a length."""
-    colliding = table.touching.colliding
+    geometry = table.contact_table.geometry
     for s in range(2):
-        body = colliding.bodies2[pair] if s == 0 else colliding.bodies1[pair]
+        body = geometry.bodies2[pair] if s == 0 else geometry.bodies1[pair]
         if body < 0:
             continue
         sign = 1.0 if s == 0 else -1.0
-        c = colliding.owners[body]
-        at = parts + (2 * row + (0 if c == int(room.shared[2 * row]) else 1)) * colliding.widest
-        n, moved = _width_of(colliding, body), motion + colliding.offsets[body]
+        c = geometry.owners[body]
+        at = parts + (2 * row + (0 if c == int(room.shared[2 * row]) else 1)) * geometry.widest
+        n, moved = _width_of(geometry, body), motion + geometry.offsets[body]
         x, y, z = _from_origin(room, body, seen)
         lx, ly, lz = sign * dx, sign * dy, sign * dz
         ax, ay, az = length * lx, length * ly, length * lz
@@ -225,23 +254,23 @@ def _add_row(table, room, motion, parts, own, pair, row, seen, dx, dy, dz, lengt
 
 
 @internal
-def _from_origin(room, body, seen):
+def _from_origin(room: GeometryWork, body: int, seen: ContactPoint):
     """Return the point that touches, from the origin of a body."""
     origin = room.places + cl.N_POSE * body
     return seen.x - origin[0], seen.y - origin[1], seen.z - origin[2]
 
 
 @internal
-def _turn_rows(table, room, count, later):
+def _turn_rows(table: Table, room: GeometryWork, count: int, later: int):
     """Write by how much the rows are others where they are at the end; zero for contacts that are no longer there."""
-    touching, first = table.touching, 0
-    colliding, base = touching.colliding, tl.lasting_contacts(touching)
+    contact_table, first = table.contact_table, 0
+    geometry, base = contact_table.geometry, tl.lasting_contacts(contact_table)
     for k in range(count):
-        seen = seen_at(room.found + cl.N_SEEN * k)
+        seen = contact_point_at(room.found + cl.N_SEEN * k)
         at, first = nearest(seen, first, room.later, cl.N_SEEN, later)
-        row, width = touching.first_rows[base + k], touching.sizes[base + k]
-        size, start = 2 * width * colliding.widest, 2 * row * colliding.widest
-        end = seen_at(room.later + cl.N_SEEN * max(at, 0))
+        row, width = contact_table.first_rows[base + k], contact_table.sizes[base + k]
+        size, start = 2 * width * geometry.widest, 2 * row * geometry.widest
+        end = contact_point_at(room.later + cl.N_SEEN * max(at, 0))
         aligned = seen.nx * end.nx + seen.ny * end.ny + seen.nz * end.nz
         if at < 0 or aligned < SAME_NORMAL:
             fill(room.turned + start, 0.0, size)
@@ -253,34 +282,34 @@ def _turn_rows(table, room, count, later):
 
 
 @internal
-def _recall(table, h, begun, work, room, count):
+def _recall(table: Table, h: float, begun: Slot, work: ContactWork, room: GeometryWork, count: int):
     """Write gaps where the step begins, and the forces that lasted there."""
-    touching, first = table.touching, 0
-    colliding, base, many = touching.colliding, tl.lasting_contacts(touching), int(begun.facts.kept)
-    v, closed = work.middle + table.nq, touching.settings.closed
+    contact_table, first = table.contact_table, 0
+    geometry, base, many = contact_table.geometry, tl.lasting_contacts(contact_table), int(begun.facts.kept)
+    v, closed = work.middle + table.nq, contact_table.settings.closed
     for k in range(count):
-        seen = seen_at(room.found + cl.N_SEEN * k)
-        row, width = touching.first_rows[base + k], touching.sizes[base + k]
-        rate = along_parts(colliding, room, room.parts, row, v) + room.own[row]
-        turn = along_parts(colliding, room, room.turned, row, v) + room.own_turned[row]
+        seen = contact_point_at(room.found + cl.N_SEEN * k)
+        row, width = contact_table.first_rows[base + k], contact_table.sizes[base + k]
+        rate = along_parts(geometry, room, room.parts, row, v) + room.own[row]
+        turn = along_parts(geometry, room, room.turned, row, v) + room.own_turned[row]
         begin = seen.gap - 0.5 * h * (rate - 0.5 * turn)
         fill(begun.lasting + row, 0.0, width)
         at, first = nearest(seen, first, begun.kept, cl.N_KEPT, many)
         work.gap[base + k] = begin
         if at < 0:
             continue
-        kept = kept_at(begun.kept + cl.N_KEPT * at)
+        kept = stored_contact_at(begun.kept + cl.N_KEPT * at)
         doubt = abs(kept.gap - begin)
         alone = _is_alone(begun.kept, cl.N_KEPT, many, at, room.found, count, k)
         if doubt > 0.5 * h * abs(rate) + JUMP_OF_GAP * closed and not alone:
             continue
         work.gap[base + k] = kept.gap
         if kept.lasts != 0.0:
-            _resolve(colliding, seen, kept, width, begun.lasting + row)
+            _resolve(geometry, seen, kept, width, begun.lasting + row)
 
 
 @internal
-def _is_alone(others, width, many, at, found, count, k):
+def _is_alone(others: Floats, width: int, many: int, at: int, found: Floats, count: int, k: int):
     """Tell whether a pair has one contact, both here and among others of a width."""
     alone = True
     if at > 0:
@@ -295,7 +324,7 @@ def _is_alone(others, width, many, at, found, count, k):
 
 
 @internal
-def _resolve(colliding, seen, kept, width, out):
+def _resolve(geometry: GeometryTable, seen: ContactPoint, kept: StoredContact, width: int, out: Floats):
     """Write a force that was kept along the rows of a contact."""
     pair = int(seen.pair)
     nx, ny, nz = seen.nx, seen.ny, seen.nz
@@ -305,21 +334,21 @@ def _resolve(colliding, seen, kept, width, out):
     if width > 1:
         out[1] = kept.fx * tx + kept.fy * ty + kept.fz * tz
         out[2] = kept.fx * sx + kept.fy * sy + kept.fz * sz
-    if width > 3 and colliding.torsion[pair] > 0.0:
-        out[3] = (kept.mx * nx + kept.my * ny + kept.mz * nz) / colliding.torsion[pair]
+    if width > 3 and geometry.torsion[pair] > 0.0:
+        out[3] = (kept.mx * nx + kept.my * ny + kept.mz * nz) / geometry.torsion[pair]
     if width > 4:
-        out[4] = (kept.mx * tx + kept.my * ty + kept.mz * tz) / colliding.rolling[pair]
-        out[5] = (kept.mx * sx + kept.my * sy + kept.mz * sz) / colliding.rolling[pair]
+        out[4] = (kept.mx * tx + kept.my * ty + kept.mz * tz) / geometry.rolling[pair]
+        out[5] = (kept.mx * sx + kept.my * sy + kept.mz * sz) / geometry.rolling[pair]
 
 
 @internal
-def keep_contacts(table, h, m, kept, work):
+def keep_contacts(table: Table, h: float, m: int, kept: Slot, work: ContactWork):
     """Keep the contacts with their gaps at the end and the forces of the rows that took part."""
-    touching = table.touching
-    colliding, room, base = touching.colliding, work_of(table), tl.lasting_contacts(touching)
-    kept.facts.kept = touching.found
-    for k in range(touching.found):
-        seen, own = seen_at(room.found + cl.N_SEEN * k), kept_at(kept.kept + cl.N_KEPT * k)
+    contact_table = table.contact_table
+    geometry, room, base = contact_table.geometry, work_of(table), tl.lasting_contacts(contact_table)
+    kept.facts.kept = contact_table.found
+    for k in range(contact_table.found):
+        seen, own = contact_point_at(room.found + cl.N_SEEN * k), stored_contact_at(kept.kept + cl.N_KEPT * k)
         copy(seen, own, cl.N_SEEN)
         fill(kept.kept + (cl.N_KEPT * k + cl.N_SEEN), 0.0, cl.N_KEPT - cl.N_SEEN)
         own.gap = work.after[base + k]
@@ -327,8 +356,8 @@ def keep_contacts(table, h, m, kept, work):
         k = int(work.owner[i]) - base
         if k < 0:
             continue
-        own, row = kept_at(kept.kept + cl.N_KEPT * k), int(work.which[i])
-        force, which, pair = work.impulses[i] / h, row - touching.first_rows[base + k], int(own.pair)
+        own, row = stored_contact_at(kept.kept + cl.N_KEPT * k), int(work.which[i])
+        force, which, pair = work.impulses[i] / h, row - contact_table.first_rows[base + k], int(own.pair)
         nx, ny, nz = own.nx, own.ny, own.nz
         tx, ty, tz = tangent(nx, ny, nz)
         if which == 2 or which == 5:
@@ -340,7 +369,7 @@ def keep_contacts(table, h, m, kept, work):
             own.fy += force * ty
             own.fz += force * tz
         else:
-            force *= colliding.torsion[pair] if which == 3 else colliding.rolling[pair]
+            force *= geometry.torsion[pair] if which == 3 else geometry.rolling[pair]
             own.mx += force * tx
             own.my += force * ty
             own.mz += force * tz
@@ -348,35 +377,37 @@ def keep_contacts(table, h, m, kept, work):
 
 
 @internal
-def find_gaps(table, x, h, out):
+def find_gaps(table: Table, x: Floats, h: float, out: Floats):
     """Write the gaps at x, where a step ends, of the contacts that were found in its middle.
 
     One that is no longer there has the gap that the way from the middle on leads to.
     """
-    touching, first = table.touching, 0
-    colliding, room, base = touching.colliding, work_of(table), tl.lasting_contacts(touching)
-    place(colliding, x, room.places)
+    contact_table, first = table.contact_table, 0
+    geometry, room, base = contact_table.geometry, work_of(table), tl.lasting_contacts(contact_table)
+    place(geometry, x, room.places)
     margin = 0.0
-    for k in range(touching.found):
+    for k in range(contact_table.found):
         margin = max(margin, room.found[cl.N_SEEN * k + 1])
-    later = collide(colliding, 2.0 * margin + 10.0 * touching.settings.closed, room.later)
-    for k in range(touching.found):
-        seen, row = seen_at(room.found + cl.N_SEEN * k), touching.first_rows[base + k]
+    later = collide(geometry, 2.0 * margin + 10.0 * contact_table.settings.closed, room.later)
+    for k in range(contact_table.found):
+        seen, row = contact_point_at(room.found + cl.N_SEEN * k), contact_table.first_rows[base + k]
         at, first = nearest(seen, first, room.later, cl.N_SEEN, max(later, 0))
-        change = along_parts(colliding, room, room.parts, row, room.moved) + 0.5 * h * room.own[row]
+        change = along_parts(geometry, room, room.parts, row, room.moved) + 0.5 * h * room.own[row]
         out[k] = seen.gap + change
         if at < 0:
             continue
-        end = seen_at(room.later + cl.N_SEEN * at)
+        end = contact_point_at(room.later + cl.N_SEEN * at)
         if seen.nx * end.nx + seen.ny * end.ny + seen.nz * end.nz < SAME_NORMAL:
             continue
-        doubt = abs(end.gap - out[k]) - 0.5 * abs(change) - JUMP_OF_GAP * touching.settings.closed
-        if doubt <= 0.0 or _is_alone(room.later, cl.N_SEEN, max(later, 0), at, room.found, touching.found, k):
+        doubt = abs(end.gap - out[k]) - 0.5 * abs(change) - JUMP_OF_GAP * contact_table.settings.closed
+        if doubt <= 0.0 or _is_alone(
+            room.later, cl.N_SEEN, max(later, 0), at, room.found, contact_table.found, k
+        ):
             out[k] = end.gap
 
 
 @internal
-def note_way(table, way, factor, begin):
+def note_way(table: Table, way: Floats, factor: float, begin: bool):
     """Note a way that the step takes: from its middle on, what has brought it there taken away; then what is added."""
     room = work_of(table)
     if begin:
@@ -385,60 +416,60 @@ def note_way(table, way, factor, begin):
 
 
 @internal
-def _fill_fixed(table, room):
+def _fill_fixed(table: Table, room: GeometryWork):
     """Write the parts of stops and dry friction, and which components those of the other rows have."""
-    touching = table.touching
-    colliding, contact_rows = touching.colliding, touching.contact_rows
-    for row in range(tl.fixed_rows(touching)):
+    contact_table = table.contact_table
+    geometry, contact_rows = contact_table.geometry, contact_table.contact_rows
+    for row in range(tl.fixed_rows(contact_table)):
         for s in range(2):
-            room.shared[2 * row + s] = colliding.shared[2 * row + s]
+            room.shared[2 * row + s] = geometry.shared[2 * row + s]
         if row < contact_rows:
             continue
-        own, part = row - contact_rows, room.parts + 2 * row * colliding.widest
-        fill(part, 0.0, 2 * colliding.widest)
+        own, part = row - contact_rows, room.parts + 2 * row * geometry.widest
+        fill(part, 0.0, 2 * geometry.widest)
         c = int(room.shared[2 * row])
-        for j in range(colliding.starts[c + 1] - colliding.starts[c]):
-            if colliding.order[colliding.starts[c] + j] == touching.speeds[own]:
-                part[j] = touching.signs[own] if own < touching.stops else 1.0
+        for j in range(geometry.starts[c + 1] - geometry.starts[c]):
+            if geometry.order[geometry.starts[c] + j] == contact_table.speeds[own]:
+                part[j] = contact_table.signs[own] if own < contact_table.stops else 1.0
 
 
 @internal
-def load_rates(table, h, work):
+def load_rates(table: Table, h: float, work: ContactWork):
     """Write the velocities of all rows in the middle and their bias; those of contacts with planes are native."""
-    touching, nv, v = table.touching, table.nv, work.middle + table.nq
-    colliding, room, contact_rows = touching.colliding, work_of(table), touching.contact_rows
+    contact_table, nv, v = table.contact_table, table.nv, work.middle + table.nq
+    geometry, room, contact_rows = contact_table.geometry, work_of(table), contact_table.contact_rows
     for row in range(contact_rows):
         native = work.native + (2 * contact_rows + row * nv)
         room.rates[row], room.bias[row] = work.native[row], work.native[contact_rows + row]
         for s in range(2):
             c = int(room.shared[2 * row + s])
-            part = room.parts + (2 * row + s) * colliding.widest
+            part = room.parts + (2 * row + s) * geometry.widest
             if c >= 0:
-                for j in range(colliding.starts[c + 1] - colliding.starts[c]):
-                    part[j] = native[colliding.order[colliding.starts[c] + j]]
-    for row in range(tl.fixed_rows(touching), rows_now(touching)):
-        room.rates[row] = along_parts(colliding, room, room.parts, row, v) + room.own[row]
-        turn = along_parts(colliding, room, room.turned, row, v) + room.own_turned[row]
+                for j in range(geometry.starts[c + 1] - geometry.starts[c]):
+                    part[j] = native[geometry.order[geometry.starts[c] + j]]
+    for row in range(tl.fixed_rows(contact_table), rows_now(contact_table)):
+        room.rates[row] = along_parts(geometry, room, room.parts, row, v) + room.own[row]
+        turn = along_parts(geometry, room, room.turned, row, v) + room.own_turned[row]
         room.bias[row] = 2.0 / h * turn
 
 
 @internal
-def rows_now(touching):
+def rows_now(contact_table: ContactTable):
     """Return the number of rows of this step."""
-    if touching.found == 0:
-        return tl.fixed_rows(touching)
-    last = tl.unilateral_count(touching) - 1
-    return touching.first_rows[last] + touching.sizes[last]
+    if contact_table.found == 0:
+        return tl.fixed_rows(contact_table)
+    last = tl.unilateral_count(contact_table) - 1
+    return contact_table.first_rows[last] + contact_table.sizes[last]
 
 
 @internal
-def reply_to(colliding, room, row):
+def compliance_of_row(geometry: GeometryTable, room: GeometryWork, row: int):
     """Write the acceleration by a unit force on a row, where those by unit forces on velocities are known."""
     for s in range(2):
         c = int(room.shared[2 * row + s])
         if c < 0:
             continue
-        n, at = colliding.starts[c + 1] - colliding.starts[c], (2 * row + s) * colliding.widest
-        block = room.block + colliding.blocks[c]
+        n, at = geometry.starts[c + 1] - geometry.starts[c], (2 * row + s) * geometry.widest
+        block = room.block + geometry.blocks[c]
         for i in range(n):
-            room.reply[at + i] = dot(block + i * n, room.parts + at, n)
+            room.compliance_column[at + i] = dot(block + i * n, room.parts + at, n)

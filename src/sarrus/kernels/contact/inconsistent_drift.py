@@ -18,16 +18,18 @@ from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite, mul
 from sarrus.kernels.contact.sparse_problem import couple_block, pull_all, push_all
 from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, DRIFT_ROUNDS, NO_DRIFT
 from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory.contact_problem_layout import ContactProblem, ContactWorkspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import exists, internal
 
 
 @internal
-def make_agree(table, work, m):
+def remove_inconsistent_drift(table: ContactProblem, work: ContactWorkspace, m: int):
     """Do so with W as it is; False where nothing was taken off."""
     if not exists(table.turn):
         return False
     matrix, left = work.matrix, work.way
-    copy(work.operator, matrix, m * m)
+    copy(work.delassus, matrix, m * m)
     for i in range(m):
         matrix[i * (m + 1)] += DRIFT_RIDGE
     if not fa.cholesky_ltl(matrix, m):
@@ -41,7 +43,7 @@ def make_agree(table, work, m):
 
 
 @internal
-def make_parts_agree(table, work, m, blocks):
+def make_parts_agree(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
     """Do so where rows are given by their parts."""
     if not exists(table.turn):
         return False
@@ -70,7 +72,7 @@ def make_parts_agree(table, work, m, blocks):
 
 
 @internal
-def _take_off(work, left, m):
+def _take_off(work: ContactWorkspace, left: Floats, m: int):
     """Take what is left of the turn off b."""
     if not (is_finite(left, m) and dot(left, left, m) > NO_DRIFT * NO_DRIFT):
         return False

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
-from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, reply_to, work_of
+from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, compliance_of_row, work_of
 from sarrus.kernels.contact.rows import turns_round
 from sarrus.kernels.contact.tolerances import CLOSING_OF_GAPS, MOST_CLOSING_STEPS, UNCLOSABLE
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork
+from sarrus.kernels.memory.geometry_layout import GeometryTable, GeometryWork
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
@@ -26,70 +30,72 @@ FEW = 36
 
 
 @internal
-def find_replies(table, work):
+def compute_compliance(table: Table, work: ContactWork):
     """Find the accelerations by unit forces on all velocities: those of one number in all components at once."""
-    touching, nv, size = table.touching, table.nv, la.input_size(table)
-    colliding, room, force = touching.colliding, work_of(table), touching.settings.force
+    contact_table, nv, size = table.contact_table, table.nv, la.input_size(table)
+    geometry, room, force = contact_table.geometry, work_of(table), contact_table.settings.force
     tau, j = work.middle + (size - nv), 0
-    while j < colliding.widest:
-        if touching.slope != 0:
-            known = _reply_together(table, colliding, room, j, work)
+    while j < geometry.widest:
+        if contact_table.slope != 0:
+            known = _joint_compliance(table, geometry, room, j, work)
             if known > 0:
                 j += known
                 continue
         copy(tau, work.scratch, nv)
-        _push_all(colliding, j, force, tau, 1)
-        call_kernel(touching.inner, table, work.middle, la.SLOPE)
+        _push_all(geometry, j, force, tau, 1)
+        call_kernel(contact_table.inner, table, work.middle, la.SLOPE)
         copy(work.scratch, tau, nv)
-        _take(colliding, room, j, la.workspace(table).a, 1, work.free, force)
+        _take(geometry, room, j, la.workspace(table).a, 1, work.free, force)
         j += 1
     room.ready[0] = 1.0
 
 
 @internal
-def _push_all(colliding, j, force, tau, stride):
+def _push_all(geometry: GeometryTable, j: int, force: float, tau: Floats, stride: int):
     """Add a force on the j-th velocity of every component."""
-    for c in range(colliding.components):
-        if j < colliding.starts[c + 1] - colliding.starts[c]:
-            tau[stride * colliding.order[colliding.starts[c] + j]] += force
+    for c in range(geometry.components):
+        if j < geometry.starts[c + 1] - geometry.starts[c]:
+            tau[stride * geometry.order[geometry.starts[c] + j]] += force
 
 
 @internal
-def _take(colliding, room, j, a, stride, free, force):
+def _take(
+    geometry: GeometryTable, room: GeometryWork, j: int, a: Floats, stride: int, free: Floats, force: float
+):
     """Take the columns of all components from the acceleration by such forces."""
-    for c in range(colliding.components):
-        first, n = colliding.starts[c], colliding.starts[c + 1] - colliding.starts[c]
+    for c in range(geometry.components):
+        first, n = geometry.starts[c], geometry.starts[c + 1] - geometry.starts[c]
         if j < n:
-            block = room.block + colliding.blocks[c]
+            block = room.block + geometry.blocks[c]
             for i in range(n):
-                place = colliding.order[first + i]
+                place = geometry.order[first + i]
                 block[i * n + j] = (a[stride * place] - free[place]) / force
 
 
 @internal
-def _reply_together(table, colliding, room, j, work):
+def _joint_compliance(table: Table, geometry: GeometryTable, room: GeometryWork, j: int, work: ContactWork):
     """Do so for several velocities at once; return for how many, those before one that failed."""
-    nq, nv, size, force = table.nq, table.nv, la.input_size(table), table.touching.settings.force
-    count = min(LANES, colliding.widest - j)
+    nq, nv, size, force = table.nq, table.nv, la.input_size(table), table.contact_table.settings.force
+    count = min(LANES, geometry.widest - j)
     for i in range(size):
         for k in range(LANES):
             work.states[LANES * i + k] = work.middle[i]
     for k in range(count):
-        _push_all(colliding, j + k, force, work.states + (LANES * (size - nv) + k), LANES)
-    call_native(table.touching.slope, work.states, work.slopes)
-    gauge = work.slopes + LANES * (nq + nv)
+        _push_all(geometry, j + k, force, work.states + (LANES * (size - nv) + k), LANES)
+    call_native(table.contact_table.slope, work.states, work.slopes)
+    conditioning = work.slopes + LANES * (nq + nv)
     for k in range(count):
-        clear = gauge[k] > CLEARANCE_OF_STAGE and are_regular(
-            table.settings, gauge[LANES + k], gauge[2 * LANES + k]
+        clear = conditioning[k] > CLEARANCE_OF_STAGE and are_regular(
+            table.settings, conditioning[LANES + k], conditioning[2 * LANES + k]
         )
         if not clear:
             return k
-        _take(colliding, room, j + k, work.slopes + (LANES * nq + k), LANES, work.free, force)
+        _take(geometry, room, j + k, work.slopes + (LANES * nq + k), LANES, work.free, force)
     return count
 
 
 @internal
-def _leader(room, c):
+def _leader(room: GeometryWork, c: int):
     """Return the component that stands for the island of another one."""
     while room.leader[c] != c:
         c = int(room.leader[c])
@@ -97,9 +103,9 @@ def _leader(room, c):
 
 
 @internal
-def _join(table, room, m, work):
+def _join(table: Table, room: GeometryWork, m: int, work: ContactWork):
     """Find the islands of the components."""
-    for c in range(table.touching.colliding.components):
+    for c in range(table.contact_table.geometry.components):
         room.leader[c] = c
     for i in range(m):
         row = int(work.which[i])
@@ -110,28 +116,28 @@ def _join(table, room, m, work):
 
 
 @internal
-def _island_of(room, row):
+def _island_of(room: GeometryWork, row: int):
     """Return the island of a row."""
     one = int(room.shared[2 * row])
     return _leader(room, one if one >= 0 else int(room.shared[2 * row + 1]))
 
 
 @internal
-def solve_islands(table, x, h, m, again, work):
+def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: ContactWork):
     """Solve the problems of the m rows that take part; −1 where one has no answer, else m."""
-    touching, problem = table.touching, table.touching.problem
-    colliding, room = touching.colliding, work_of(table)
+    contact_table, problem = table.contact_table, table.contact_table.problem
+    geometry, room = contact_table.geometry, work_of(table)
     if room.ready[0] == 0.0:
-        find_replies(table, work)
+        compute_compliance(table, work)
     for i in range(m):
         row = int(work.which[i])
         if work.known[row] == 0.0:
-            reply_to(colliding, room, row)
+            compliance_of_row(geometry, room, row)
             work.known[row] = 1.0
     _join(table, room, m, work)
     worst, blocks = 0.0, problem.blocks
     contacts = problem.contacts
-    for c in range(colliding.components):
+    for c in range(geometry.components):
         if room.leader[c] != c:
             continue
         count = _gather(table, room, c, contacts, blocks, work)
@@ -140,27 +146,27 @@ def solve_islands(table, x, h, m, again, work):
         few = count <= FEW
         problem.sparse = 0 if few else 1
         if problem.sparse != 0:
-            finite = _lay_parts(touching, room, count, work)
+            finite = _lay_parts(contact_table, room, count, work)
         else:
-            finite = _assemble(colliding, room, count, work)
+            finite = _assemble(geometry, room, count, work)
         if not finite or not is_finite(room.given, count):
             return -1
         asked = BEGINNINGS
         if problem.sparse != 0:
             asked = BEGINNINGS_OF_MANY if again else BEGINNINGS_OF_MANY + cp.ROUGH
         facts = cp.contact_workspace(problem.work, 0, 0, 0).facts
-        solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+        solved = call_kernel(contact_table.solver, problem, work.solver, asked) == cp.SOLVED
         if again and problem.sparse != 0 and facts.residual > CONTACT_RESIDUAL:
             asked = LAST_BEGINNINGS
-            if count <= cp.MANY and _assemble(colliding, room, count, work):
+            if count <= cp.MANY and _assemble(geometry, room, count, work):
                 problem.sparse, asked = 0, BEGINNINGS
-            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+            solved = call_kernel(contact_table.solver, problem, work.solver, asked) == cp.SOLVED
         if solved and _may_stick(table, x, h, room, count, work):
-            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+            solved = call_kernel(contact_table.solver, problem, work.solver, asked) == cp.SOLVED
         while solved and _breaks_loose(table, room, count, work):
-            solved = call_kernel(touching.solver, problem, work.solver, asked) == cp.SOLVED
+            solved = call_kernel(contact_table.solver, problem, work.solver, asked) == cp.SOLVED
         if not solved and (again or not is_finite(room.impulses, count)):
-            touching.failed = tl.NOT_SOLVED
+            contact_table.failed = tl.NOT_SOLVED
             return -1
         worst = max(worst, facts.residual)
         for i in range(count):
@@ -170,7 +176,7 @@ def solve_islands(table, x, h, m, again, work):
 
 
 @internal
-def keep_rows(given, turn, m):
+def keep_rows(given: Floats, turn: Floats, m: int):
     """Take the turn of the rows off their velocities where something closes within the step.
 
     With rows as they are in the middle impacts take energy, whatever closes with what: vᵀM v falls as far as r and
@@ -181,13 +187,13 @@ def keep_rows(given, turn, m):
 
 
 @internal
-def _gather(table, room, island, contacts, blocks, work):
+def _gather(table: Table, room: GeometryWork, island: int, contacts: int, blocks: int, work: ContactWork):
     """Bring what belongs to an island to its problem; return the number of rows."""
-    touching, problem = table.touching, table.touching.problem
+    contact_table, problem = table.contact_table, table.contact_table.problem
     i, count, found, closes = 0, 0, 0, False
     for block in range(blocks):
         k = int(work.owner[i])
-        n = touching.sizes[k] if k >= 0 else 1
+        n = contact_table.sizes[k] if k >= 0 else 1
         if _island_of(room, int(work.which[i])) == island:
             closes = closes or (k >= 0 and work.delay[k] > 0.0)
             problem.sizes[found], room.numbers[found] = n, work.numbers[block]
@@ -209,7 +215,7 @@ def _gather(table, room, island, contacts, blocks, work):
 
 
 @internal
-def _assemble(colliding, room, m, work):
+def _assemble(geometry: GeometryTable, room: GeometryWork, m: int, work: ContactWork):
     """Write W of an island; False where something is not finite."""
     for i in range(m):
         row = int(work.which[int(room.chosen[i])])
@@ -219,17 +225,17 @@ def _assemble(colliding, room, m, work):
                 c = int(room.shared[2 * row + s])
                 for t in range(2):
                     if c >= 0 and c == int(room.shared[2 * other + t]):
-                        n = colliding.starts[c + 1] - colliding.starts[c]
-                        part = room.parts + (2 * row + s) * colliding.widest
-                        value += dot(part, room.reply + (2 * other + t) * colliding.widest, n)
-            work.operator[i * m + j] = work.operator[j * m + i] = value
-    return is_finite(work.operator, m * m)
+                        n = geometry.starts[c + 1] - geometry.starts[c]
+                        part = room.parts + (2 * row + s) * geometry.widest
+                        value += dot(part, room.compliance_column + (2 * other + t) * geometry.widest, n)
+            work.delassus[i * m + j] = work.delassus[j * m + i] = value
+    return is_finite(work.delassus, m * m)
 
 
 @internal
-def _lay_parts(touching, room, m, work):
+def _lay_parts(contact_table: ContactTable, room: GeometryWork, m: int, work: ContactWork):
     """Hand over an island by the parts of its rows, with the diagonal of W; False where something is not finite."""
-    colliding, parts = touching.colliding, touching.problem.parts
+    geometry, parts = contact_table.geometry, contact_table.problem.parts
     parts.count = m
     for i in range(m):
         row = int(work.which[int(room.chosen[i])])
@@ -237,57 +243,68 @@ def _lay_parts(touching, room, m, work):
         for s in range(2):
             c = int(room.shared[2 * row + s])
             if c >= 0:
-                at = (2 * row + s) * colliding.widest
-                value += dot(room.parts + at, room.reply + at, colliding.starts[c + 1] - colliding.starts[c])
-        work.operator[i] = value
-    return is_finite(work.operator, m)
+                at = (2 * row + s) * geometry.widest
+                value += dot(
+                    room.parts + at, room.compliance_column + at, geometry.starts[c + 1] - geometry.starts[c]
+                )
+        work.delassus[i] = value
+    return is_finite(work.delassus, m)
 
 
 @internal
-def _may_stick(table, x, h, room, m, work):
+def _may_stick(table: Table, x: Floats, h: float, room: GeometryWork, m: int, work: ContactWork):
     """Give contacts that slide the other way in the end, and so stop in between, the coefficient of sticking.
 
     False where there is none.
     """
-    touching, problem, at, found, known = table.touching, table.touching.problem, 0, False, False
+    contact_table, problem, at, found, known = (
+        table.contact_table,
+        table.contact_table.problem,
+        0,
+        False,
+        False,
+    )
     for block in range(problem.contacts):
         k, n = int(work.owner[int(room.chosen[at])]), problem.sizes[block]
-        if touching.static[k] > touching.friction[k] and room.numbers[block] == touching.friction[k]:
+        if (
+            contact_table.static[k] > contact_table.friction[k]
+            and room.numbers[block] == contact_table.friction[k]
+        ):
             if not known:
                 _load_way(table, room, m, work)
                 known = True
             for i in range(at + 1, at + n):
                 work.left[i] = _speed_ahead(table, room, i, work)
             if turns_round(table, x, h, k, work.left + at, work):
-                room.numbers[block], found = touching.static[k], True
+                room.numbers[block], found = contact_table.static[k], True
         at += n
     return found
 
 
 @internal
-def _load_way(table, room, m, work):
+def _load_way(table: Table, room: GeometryWork, m: int, work: ContactWork):
     """Write the change of velocities by the impulses of an island to ``way``."""
     fill(work.way, 0.0, table.nv)
     for i in range(m):
         row = int(work.which[int(room.chosen[i])])
-        add_parts(table.touching.colliding, room, room.reply, row, room.impulses[i], work.way)
+        add_parts(table.contact_table.geometry, room, room.compliance_column, row, room.impulses[i], work.way)
 
 
 @internal
-def _speed_ahead(table, room, i, work):
+def _speed_ahead(table: Table, room: GeometryWork, i: int, work: ContactWork):
     """Return the velocity of a row of an island at the end."""
     row = int(work.which[int(room.chosen[i])])
-    return room.given[i] + along_parts(table.touching.colliding, room, room.parts, row, work.way)
+    return room.given[i] + along_parts(table.contact_table.geometry, room, room.parts, row, work.way)
 
 
 @internal
-def _breaks_loose(table, room, m, work):
+def _breaks_loose(table: Table, room: GeometryWork, m: int, work: ContactWork):
     """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
-    touching, problem, at, found = table.touching, table.touching.problem, 0, False
+    contact_table, problem, at, found = table.contact_table, table.contact_table.problem, 0, False
     loose = True
     for block in range(problem.contacts):
         k = int(work.owner[int(room.chosen[at])])
-        loose = loose and room.numbers[block] <= touching.friction[k]
+        loose = loose and room.numbers[block] <= contact_table.friction[k]
         at += problem.sizes[block]
     if loose:
         return False
@@ -296,16 +313,16 @@ def _breaks_loose(table, room, m, work):
     for block in range(problem.contacts):
         k, slides = int(work.owner[int(room.chosen[at])]), False
         for i in range(at + 1, at + problem.sizes[block]):
-            slides = slides or abs(_speed_ahead(table, room, i, work)) > touching.settings.still
-        if slides and room.numbers[block] > touching.friction[k]:
-            room.numbers[block] = touching.friction[k]
+            slides = slides or abs(_speed_ahead(table, room, i, work)) > contact_table.settings.stick_speed
+        if slides and room.numbers[block] > contact_table.friction[k]:
+            room.numbers[block] = contact_table.friction[k]
             found = True
         at += problem.sizes[block]
     return found
 
 
 @internal
-def close_gaps(table, count, work):
+def close_gaps(table: Table, count: int, work: ContactWork):
     """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them as far as can be.
 
     The rows are those at ``work.given`` among those that take part. Conjugate residuals (Stiefel, Commentarii
@@ -336,13 +353,13 @@ def close_gaps(table, count, work):
 
 
 @internal
-def _close(table, count, forces, out, work):
+def _close(table: Table, count: int, forces: Floats, out: Floats, work: ContactWork):
     """Write by how much forces on the chosen rows close their gaps."""
-    colliding, room = table.touching.colliding, work_of(table)
+    geometry, room = table.contact_table.geometry, work_of(table)
     fill(work.way, 0.0, table.nv)
     for i in range(count):
         row = int(work.which[int(work.given[i])])
-        add_parts(colliding, room, room.reply, row, forces[i], work.way)
+        add_parts(geometry, room, room.compliance_column, row, forces[i], work.way)
     for i in range(count):
         row = int(work.which[int(work.given[i])])
-        out[i] = along_parts(colliding, room, room.parts, row, work.way)
+        out[i] = along_parts(geometry, room, room.parts, row, work.way)

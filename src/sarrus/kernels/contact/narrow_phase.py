@@ -12,24 +12,26 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import dot, is_finite
 from sarrus.kernels.contact.tolerances import LOOK_AGAIN, MICROMETRE, PUSHED_DEEPER, SAME_NORMAL_AGAIN
 from sarrus.kernels.memory import geometry_layout as cl
+from sarrus.kernels.memory.geometry_layout import ContactPoint, GeometryTable
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_narrow_phase, call_native
-from sarrus.kernels.platform.pointers import internal, met_at, seen_at
+from sarrus.kernels.platform.pointers import contact_point_at, internal, raw_contact_at
 
 # No room for what was found.
 FULL = -1
 
 
 @internal
-def place(colliding, x, places):
+def place(geometry: GeometryTable, x: Floats, places: Floats):
     """Put the geometries where bodies carry them at x."""
-    call_native(colliding.placement, x, places)
-    for k in range(colliding.moving):
+    call_native(geometry.placement, x, places)
+    for k in range(geometry.moving):
         body, own, geom = (
-            places + cl.N_POSE * colliding.carriers[k],
-            colliding.poses + cl.N_POSE * k,
-            colliding.geoms[k],
+            places + cl.N_POSE * geometry.carriers[k],
+            geometry.poses + cl.N_POSE * k,
+            geometry.geoms[k],
         )
-        position, rotation = colliding.positions + 3 * geom, colliding.rotations + 9 * geom
+        position, rotation = geometry.positions + 3 * geom, geometry.rotations + 9 * geom
         for i in range(3):
             turn = body + (3 + 3 * i)
             position[i] = body[i] + dot(turn, own, 3)
@@ -38,22 +40,22 @@ def place(colliding, x, places):
 
 
 @internal
-def collide(colliding, margin, out):
+def collide(geometry: GeometryTable, margin: float, out: Floats):
     """Write what is nearer than ``margin`` and the margin of its pair; return how much, `FULL` without room for it."""
     count = 0
-    for k in range(colliding.pairs):
-        limit = margin + colliding.margins[k]
-        if not _may_meet(colliding, k, limit):
+    for k in range(geometry.pairs):
+        limit = margin + geometry.event_functions[k]
+        if not _may_meet(geometry, k, limit):
             continue
-        found, moved = _look(colliding, k, limit)
+        found, moved = _look(geometry, k, limit)
         for i in range(found):
-            met = met_at(colliding.contacts + i * colliding.stride)
-            gap = met.distance - colliding.margins[k] + moved
+            met = raw_contact_at(geometry.contacts + i * geometry.stride)
+            gap = met.distance - geometry.event_functions[k] + moved
             if gap > margin or not is_finite(met, cl.N_MET):
                 continue
-            if count == colliding.room:
+            if count == geometry.room:
                 return FULL
-            seen = seen_at(out + cl.N_SEEN * count)
+            seen = contact_point_at(out + cl.N_SEEN * count)
             seen.pair, seen.gap = k, gap
             seen.x, seen.y, seen.z = met.x, met.y, met.z
             seen.nx, seen.ny, seen.nz = met.nx, met.ny, met.nz
@@ -62,11 +64,11 @@ def collide(colliding, margin, out):
 
 
 @internal
-def _may_meet(colliding, k, limit):
+def _may_meet(geometry: GeometryTable, k: int, limit: float):
     """Tell whether the bounding spheres of a pair meet; of an unbounded plane, whether it meets that of the other."""
-    one, other = colliding.positions + 3 * colliding.ones[k], colliding.positions + 3 * colliding.others[k]
-    reach, square, height = colliding.reaches[k], 0.0, 0.0
-    rotation = colliding.rotations + 9 * colliding.ones[k]
+    one, other = geometry.positions + 3 * geometry.ones[k], geometry.positions + 3 * geometry.others[k]
+    reach, square, height = geometry.reaches[k], 0.0, 0.0
+    rotation = geometry.rotations + 9 * geometry.ones[k]
     for i in range(3):
         way = other[i] - one[i]
         square += way * way
@@ -77,13 +79,13 @@ def _may_meet(colliding, k, limit):
 
 
 @internal
-def _look(colliding, k, limit):
+def _look(geometry: GeometryTable, k: int, limit: float):
     """Have MuJoCo find the contacts of a pair; return how many, and by how much deeper they were looked for."""
-    found = _call(colliding, k, limit)
-    if found == 0 or colliding.general[k] == 0:
+    found = _call(geometry, k, limit)
+    if found == 0 or geometry.general[k] == 0:
         return found, 0.0
-    size, met, moved = abs(colliding.reaches[k]), met_at(colliding.contacts), 0.0
-    deeper, place = PUSHED_DEEPER * size, colliding.positions + 3 * colliding.others[k]
+    size, met, moved = abs(geometry.reaches[k]), raw_contact_at(geometry.contacts), 0.0
+    deeper, place = PUSHED_DEEPER * size, geometry.positions + 3 * geometry.others[k]
     for _ in range(2):
         if not -0.5 * deeper < met.distance + moved < LOOK_AGAIN * size or moved > SAME_NORMAL_AGAIN * deeper:
             break
@@ -91,37 +93,37 @@ def _look(colliding, k, limit):
         place[0] -= deeper * nx
         place[1] -= deeper * ny
         place[2] -= deeper * nz
-        found = _call(colliding, k, limit)
+        found = _call(geometry, k, limit)
         place[0], place[1], place[2] = x, y, z
         if found == 0:
-            return _call(colliding, k, limit), 0.0
+            return _call(geometry, k, limit), 0.0
         moved = deeper * (nx * met.nx + ny * met.ny + nz * met.nz)
     return found, moved
 
 
 @internal
-def _call(colliding, k, limit):
+def _call(geometry: GeometryTable, k: int, limit: float):
     """Call the function of a pair."""
     return call_narrow_phase(
-        colliding.functions[k],
-        colliding.mj_model,
-        colliding.mj_data,
-        colliding.contacts,
-        colliding.ones[k],
-        colliding.others[k],
+        geometry.functions[k],
+        geometry.mj_model,
+        geometry.mj_data,
+        geometry.contacts,
+        geometry.ones[k],
+        geometry.others[k],
         limit,
     )
 
 
-def find_contacts(table: cl.Colliding, x: cl.Floats, what: int) -> int:
-    """Write the contacts at x that are nearer than ``what`` micrometres to what was ``found``; return their number."""
-    work = cl.colliding_work(table, 0, 0)
+def find_contacts(table: cl.GeometryTable, x: cl.Floats, level: int) -> int:
+    """Write the contacts at x that are nearer than ``level`` micrometres to what was ``found``; return their number."""
+    work = cl.geometry_work(table, 0, 0)
     place(table, x, work.places)
-    return collide(table, MICROMETRE * what, work.found)
+    return collide(table, MICROMETRE * level, work.found)
 
 
 @internal
-def nearest(seen, first, candidates, width, count):
+def nearest(seen: ContactPoint, first: int, candidates: Floats, width: int, count: int):
     """Return which of the candidates is nearest to a contact of the same pair, −1: none is; and where to go on.
 
     Candidates ascend by pair; they are records of a width that begin with pair, gap and point. ``first`` is the
@@ -131,7 +133,7 @@ def nearest(seen, first, candidates, width, count):
         first += 1
     best, least, at = -1, np.inf, first
     while at < count and candidates[width * at] == seen.pair:
-        own = seen_at(candidates + width * at)
+        own = contact_point_at(candidates + width * at)
         square = (own.x - seen.x) ** 2 + (own.y - seen.y) ** 2 + (own.z - seen.z) ** 2
         if square < least:
             best, least = at, square

@@ -27,38 +27,45 @@ from sarrus.kernels.contact.tolerances import (
     SLOW_SLIP_STEPS,
 )
 from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def begin_speed(touching):
+def begin_speed(contact_table: ContactTable):
     """Return the slip below which a contact rubs in the direction in which it began, in that of lengths a second."""
-    return BEGINNING_SLIP * touching.settings.slow
+    return BEGINNING_SLIP * contact_table.settings.slow_speed
 
 
 @internal
-def steered_block(touching, m, work):
+def steered_block(contact_table: ContactTable, m: int, work: ContactWork):
     """Return which of the m rows that are held is the normal one of the only contact that is slow; −1: none is."""
     slow, found = -1, 0
     for i in range(m):
         k = int(work.owner[i])
-        if k < 0 or k >= touching.contacts or touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
+        if (
+            k < 0
+            or k >= contact_table.contacts
+            or contact_table.modes[k] != tl.SLIDING
+            or contact_table.friction[k] == 0.0
+        ):
             continue
-        if _share_of_slip(touching, k, work.native + touching.first_rows[k]) < 1.0:
+        if _share_of_slip(contact_table, k, work.native + contact_table.first_rows[k]) < 1.0:
             slow, found = i, found + 1
     return slow if found == 1 else -1
 
 
 @internal
-def add_slow_rows(touching, m, work):
+def add_slow_rows(contact_table: ContactTable, m: int, work: ContactWork):
     """Write the tangential rows of the contact that is slow behind the m rows that are held; return all of them.
 
     Just the m rows where none is, or several are.
     """
-    slow = steered_block(touching, m, work)
+    slow = steered_block(contact_table, m, work)
     if slow < 0:
         return m
-    row, n = int(work.which[slow]), touching.sizes[int(work.owner[slow])]
+    row, n = int(work.which[slow]), contact_table.sizes[int(work.owner[slow])]
     for j in range(1, n):
         work.which[m + j - 1], work.owner[m + j - 1] = row + j, slow
         work.begin[j - 1], work.drag[row + j] = work.drag[row + j], 0.0
@@ -66,17 +73,20 @@ def add_slow_rows(touching, m, work):
 
 
 @internal
-def steer(touching, m, count, work):
+def steer(contact_table: ContactTable, m: int, count: int, work: ContactWork):
     """Write the drag of the slow contact, whose tangential rows are those from m on.
 
-    ``operator`` and ``given`` are those of all ``count`` rows. Where no direction is found the drag is as it was.
+    ``delassus`` and ``given`` are those of all ``count`` rows. Where no direction is found the drag is as it was.
     """
     normal, n = int(work.owner[m]), count - m
     k, own = int(work.owner[normal]), work.velocity + m
-    slip, way = work.native + touching.first_rows[k], touching.directions + touching.first_rows[k]
-    mu, part = touching.friction[k], _share_of_slip(touching, k, slip)
+    slip, way = (
+        work.native + contact_table.first_rows[k],
+        contact_table.directions + contact_table.first_rows[k],
+    )
+    mu, part = contact_table.friction[k], _share_of_slip(contact_table, k, slip)
     for i in range(m):
-        work.velocity[i] = touching.begun[int(work.which[i])]
+        work.velocity[i] = contact_table.start_forces[int(work.which[i])]
     copy(way + 1, own, n)
     axpy(ACROSS_SLIP_RATE, slip + 1, work.given + m, n)
     if _are_independent(m, count, work) and _find_direction(m, count, normal, mu, work):
@@ -93,7 +103,7 @@ def steer(touching, m, count, work):
 
 
 @internal
-def _are_independent(m, count, work):
+def _are_independent(m: int, count: int, work: ContactWork):
     """Tell whether no row depends on others, by what Gauss's elimination leaves of their diagonal entries of W.
 
     Of the first m rows those that the constraints hold, which have none, do not matter. Of the tangential ones behind
@@ -101,14 +111,14 @@ def _are_independent(m, count, work):
     could have any size.
     """
     A, largest = work.matrix, 0.0
-    copy(work.operator, A, count * count)
+    copy(work.delassus, A, count * count)
     for k in range(m, count):
-        largest = max(largest, work.operator[k * (count + 1)])
+        largest = max(largest, work.delassus[k * (count + 1)])
     for k in range(count):
-        if k < m and work.operator[k * (count + 1)] == 0.0:
+        if k < m and work.delassus[k * (count + 1)] == 0.0:
             continue
         pivot = A[k * (count + 1)]
-        own = work.operator[k * (count + 1)] if k < m else largest
+        own = work.delassus[k * (count + 1)] if k < m else largest
         if not pivot > DEPENDENT_SLIP_PIVOT * own:
             return False
         for i in range(k + 1, count):
@@ -117,11 +127,11 @@ def _are_independent(m, count, work):
 
 
 @internal
-def _find_direction(m, count, normal, mu, work):
+def _find_direction(m: int, count: int, normal: int, mu: float, work: ContactWork):
     """Find forces and the direction, which begin at ``velocity``; return whether Newton's method did."""
     scale, d = 0.0, work.velocity
     for i in range(count):
-        scale = max(scale, work.operator[i * (count + 1)])
+        scale = max(scale, work.delassus[i * (count + 1)])
     for _ in range(SLOW_SLIP_STEPS):
         size = _load_newton(m, count, normal, mu, scale, d, work)
         if not is_finite(work.left, count) or eliminate(work.matrix, work.left, count, 1) != 0:
@@ -133,18 +143,18 @@ def _find_direction(m, count, normal, mu, work):
 
 
 @internal
-def _share_of_slip(touching, k, slip):
+def _share_of_slip(contact_table: ContactTable, k: int, slip: Floats):
     """Return how much the direction of a contact is that of its slip: 0 where it is slow, 1 where it is not."""
-    n, slow = touching.sizes[k], touching.settings.slow
+    n, slow = contact_table.sizes[k], contact_table.settings.slow_speed
     part = np.sqrt(dot(slip + 1, slip + 1, n - 1)) / slow - 1.0
     part = min(max(part, 0.0), 1.0)
     return part * part * (3.0 - 2.0 * part)
 
 
 @internal
-def _load_newton(m, count, normal, mu, scale, d, work):
+def _load_newton(m: int, count: int, normal: int, mu: float, scale: float, d: Floats, work: ContactWork):
     """Write Newton's equations at forces and a direction: the matrix, and what is left; return how much that is."""
-    W, J, left, n, push = work.operator, work.matrix, work.left, count - m, 0.0
+    W, J, left, n, push = work.delassus, work.matrix, work.left, count - m, 0.0
     own, a, along_rows = d + m, left + m, work.impulses
     for i in range(m):
         push = max(push, abs(d[i]))

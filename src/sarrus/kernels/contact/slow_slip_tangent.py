@@ -20,29 +20,36 @@ from sarrus.kernels.contact.tolerances import (
     SLOW_SLIP_RIDGE,
 )
 from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, PhaseTangent
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def slow_contact(touching, work):
+def slow_contact(contact_table: ContactTable, work: ContactWork):
     """Return the contact whose direction is found with all that is held, the only one that is slow; −1: none is."""
-    found, count, slow = -1, 0, SLIP_STEERED * touching.settings.slow
-    for k in range(touching.contacts):
-        if touching.modes[k] == tl.SLIDING and touching.friction[k] != 0.0 and touching.sizes[k] > 2:
-            slip, n = work.native + (touching.first_rows[k] + 1), touching.sizes[k] - 1
+    found, count, slow = -1, 0, SLIP_STEERED * contact_table.settings.slow_speed
+    for k in range(contact_table.contacts):
+        if (
+            contact_table.modes[k] == tl.SLIDING
+            and contact_table.friction[k] != 0.0
+            and contact_table.sizes[k] > 2
+        ):
+            slip, n = work.native + (contact_table.first_rows[k] + 1), contact_table.sizes[k] - 1
             if dot(slip, slip, n) < slow * slow:
                 found, count = k, count + 1
     return found if count == 1 else -1
 
 
 @internal
-def load_steering(table, m, k, a, own, work):
+def load_steering(table: Table, m: int, k: int, a: Floats, own: PhaseTangent, work: ContactWork):
     """Write the inverse of Newton's matrix at the forces on m held rows and the direction of contact k.
 
     ``a`` is the acceleration there. False where the direction is that of the slip.
     """
-    touching, nv, row = table.touching, table.nv, table.touching.first_rows[k]
-    n, mu, push = touching.sizes[k] - 1, touching.friction[k], touching.forces[row]
+    contact_table, nv, row = table.contact_table, table.nv, table.contact_table.first_rows[k]
+    n, mu, push = contact_table.sizes[k] - 1, contact_table.friction[k], contact_table.forces[row]
     count, normal, W, d = m + n, -1, own.newton, own.direction
     for i in range(m):
         if int(work.which[i]) == row:
@@ -51,7 +58,7 @@ def load_steering(table, m, k, a, own, work):
         d[j] = -work.drag[row + 1 + j] / mu
         if work.known[row + 1 + j] == 0.0:
             return False
-    if normal < 0 or not _is_steered(touching, row, n, work, d):
+    if normal < 0 or not _is_steered(contact_table, row, n, work, d):
         return False
     for i in range(count):
         for j in range(count):
@@ -65,7 +72,7 @@ def load_steering(table, m, k, a, own, work):
         for j in range(m, count):
             entries[j] *= -mu * push
     for i in range(m):
-        if work.operator[i * (m + 1)] == 0.0:
+        if work.delassus[i * (m + 1)] == 0.0:
             for j in range(count):
                 W[i * count + j] = W[j * count + i] = 0.0
             W[i * (count + 1)] = 1.0
@@ -78,15 +85,19 @@ def load_steering(table, m, k, a, own, work):
 
 
 @internal
-def _row(m, i, row, work):
+def _row(m: int, i: int, row: int, work: ContactWork):
     """Return the i-th of the rows that are held and the tangential ones of the contact whose first row is ``row``."""
     return int(work.which[i]) if i < m else row + 1 + i - m
 
 
 @internal
-def _is_steered(touching, row, n, work, d):
+def _is_steered(contact_table: ContactTable, row: int, n: int, work: ContactWork, d: Floats):
     """Tell whether a direction is not that of the slip."""
-    slip, way, still = work.native + (row + 1), touching.directions + (row + 1), begin_speed(touching)
+    slip, way, still = (
+        work.native + (row + 1),
+        contact_table.directions + (row + 1),
+        begin_speed(contact_table),
+    )
     square, forward = dot(slip, slip, n), dot(slip, way, n)
     left = max(0.0, 1.0 - square / (2.0 * still) ** 2)
     aside, size, differs = left * left * still - min(2.0 * forward, 0.0), 0.0, False
@@ -99,13 +110,15 @@ def _is_steered(touching, row, n, work, d):
 
 
 @internal
-def _project(table, m, n, row, a, push, own, work):
+def _project(
+    table: Table, m: int, n: int, row: int, a: Floats, push: float, own: PhaseTangent, work: ContactWork
+):
     """Have the last n rows be those of (1 − d dᵀ) a_t + ½ p (‖d‖² − 1) d, p = ``push``."""
-    touching, count, J, d, total = table.touching, m + n, own.newton, own.direction, own.left
+    contact_table, count, J, d, total = table.contact_table, m + n, own.newton, own.direction, own.left
     size = 0.0
     for j in range(n):
         at = row + 1 + j
-        total[j] = along(table, work, at, a) + work.native[touching.contact_rows + at]
+        total[j] = along(table, work, at, a) + work.native[contact_table.contact_rows + at]
         total[j] += ACROSS_SLIP_RATE * work.native[at]
         size += d[j] * total[j]
     for c in range(count):
@@ -121,13 +134,13 @@ def _project(table, m, n, row, a, push, own, work):
 
 
 @internal
-def turn_steered(table, m, k, own, work):
+def turn_steered(table: Table, m: int, k: int, own: PhaseTangent, work: ContactWork):
     """Write the change of the drag of contact k, and add that of the acceleration by it to ``own.turned``.
 
     ``own.bias`` has the changes of the accelerations of held rows and of its tangential ones, forces as they are.
     """
-    touching, row, nv = table.touching, table.touching.first_rows[k], table.nv
-    n, mu, slow = touching.sizes[k] - 1, touching.friction[k], touching.settings.slow
+    contact_table, row, nv = table.contact_table, table.contact_table.first_rows[k], table.nv
+    n, mu, slow = contact_table.sizes[k] - 1, contact_table.friction[k], contact_table.settings.slow_speed
     count, d, right, turn = m + n, own.direction, own.bias, own.left
     slip, rise, part, across = work.native + (row + 1), own.speeds + (row + 1), 0.0, 0.0
     for j in range(n):
@@ -141,7 +154,7 @@ def turn_steered(table, m, k, own, work):
     if speed > slow:
         part = min(speed / slow - 1.0, 1.0)
         share = part * part * (3.0 - 2.0 * part)
-        forward = 1.0 if dot(slip, touching.directions + (row + 1), n) >= 0.0 else -1.0
+        forward = 1.0 if dot(slip, contact_table.directions + (row + 1), n) >= 0.0 else -1.0
         climb = dot(slip, rise, n) / speed
         growth = 6.0 * part * (1.0 - part) * climb / slow
         for j in range(n):
@@ -151,4 +164,9 @@ def turn_steered(table, m, k, own, work):
     across = dot(turn, d, n)
     for j in range(n):
         own.drag[row + 1 + j] = -mu * (turn[j] - across * d[j])
-        axpy(touching.forces[row] * own.drag[row + 1 + j], work.response + (row + 1 + j) * nv, own.turned, nv)
+        axpy(
+            contact_table.forces[row] * own.drag[row + 1 + j],
+            work.response + (row + 1 + j) * nv,
+            own.turned,
+            nv,
+        )

@@ -26,6 +26,8 @@ from sarrus.kernels.contact.tolerances import (
     SPARSE_STRETCH,
     SPARSE_WHOLE_STEPS,
 )
+from sarrus.kernels.memory.contact_problem_layout import ContactProblem, ContactWorkspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 # Sweeps to begin with, and before another beginning; twice as many before each that follows.
@@ -33,7 +35,16 @@ FIRST_SWEEPS, SWEEPS = 3, 10
 
 
 @internal
-def solve_by_parts(table, work, m, blocks, tries, enough, good, target):
+def solve_by_parts(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    tries: int,
+    enough: float,
+    good: float,
+    target: float,
+):
     """Find forces, with so many beginnings more; write the best to work.best, and return their residual.
 
     ``enough`` ends the beginnings; from the first one on ``good`` does.
@@ -67,14 +78,16 @@ def solve_by_parts(table, work, m, blocks, tries, enough, good, target):
 
 
 @internal
-def _mismatch(table, work, m, blocks, r, u, F):
+def _mismatch(
+    table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, r: Floats, u: Floats, F: Floats
+):
     """Write u = W r + b and F; return its square."""
     sparse_speeds(table, work, r, u, m, blocks)
     return fr.mismatch(table, work, blocks, r, u, F)
 
 
 @internal
-def _note(work, m, found, least):
+def _note(work: ContactWorkspace, m: int, found: float, least: float):
     """Keep the present forces if they are the best; return their residual."""
     left = fr.residual(work.gap, work.forces, m, SPARSE_STRETCH)
     if left < min(found, least):
@@ -83,13 +96,22 @@ def _note(work, m, found, least):
 
 
 @internal
-def _ends(left, found, enough, target):
+def _ends(left: float, found: float, enough: float, target: float):
     """Tell whether there is no use in another step."""
     return not left < np.inf or left <= target or (found <= enough and left > SPARSE_STAGNATION * found)
 
 
 @internal
-def _descend(table, work, m, blocks, least, crossings, enough, target):
+def _descend(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    least: float,
+    crossings: int,
+    enough: float,
+    target: float,
+):
     """Take searched steps from work.forces; keep what is better than the ``least`` residual, and return the residual.
 
     Where there may be ``crossings``, whole steps where a search ends, steps far from the answer are short ones.
@@ -125,7 +147,16 @@ def _descend(table, work, m, blocks, least, crossings, enough, target):
 
 
 @internal
-def _cross(table, work, m, blocks, least, ridge, enough, target):
+def _cross(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    least: float,
+    ridge: float,
+    enough: float,
+    target: float,
+):
     """Take whole steps from work.forces; keep what is better than the ``least`` residual, and return the residual."""
     found = np.inf
     for _ in range(SPARSE_WHOLE_STEPS):

@@ -24,20 +24,22 @@ from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill, i
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.tolerances import LEAST_COMPLIANCE
 from sarrus.kernels.memory import contact_problem_layout as cp
-from sarrus.kernels.platform.pointers import inserted, internal
+from sarrus.kernels.memory.contact_problem_layout import ContactProblem, ContactWorkspace, Parts, PartsWork
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.platform.pointers import force_inline, internal
 
 # Rows of a usual contact.
 USUAL = 3
 
 
 @internal
-def lay_rows(table, work, m, blocks):
+def lay_rows(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
     """Lay the scaled rows one after the other, and order their components if the pattern is a new one."""
     parts = table.parts
     room, w, at = cp.parts_work(parts), parts.widest, 0
     same = room.known[0] == blocks
     fill(room.own, 0.0, 2 * m * w)
-    fill(room.reply, 0.0, 2 * m * w)
+    fill(room.compliance_column, 0.0, 2 * m * w)
     for k in range(blocks):
         n = table.sizes[k]
         one, other = _components_of(parts, at, n)
@@ -51,7 +53,12 @@ def lay_rows(table, work, m, blocks):
                     source, place = (2 * row + s) * w, (2 * i + (0 if c == one else 1)) * w
                     width = width_of(parts, c)
                     copy_scaled(work.factors[i], parts.parts + source, room.own + place, width)
-                    copy_scaled(work.factors[i], parts.reply + source, room.reply + place, width)
+                    copy_scaled(
+                        work.factors[i],
+                        parts.compliance_column + source,
+                        room.compliance_column + place,
+                        width,
+                    )
         at += n
     if not same:
         room.known[0] = blocks
@@ -60,7 +67,7 @@ def lay_rows(table, work, m, blocks):
 
 
 @internal
-def _components_of(parts, at, n):
+def _components_of(parts: Parts, at: int, n: int):
     """Return the components that a block of rows depends on, −1: none."""
     one, other = -1, -1
     for i in range(at, at + n):
@@ -75,29 +82,29 @@ def _components_of(parts, at, n):
     return one, other
 
 
-@inserted
-def _push(forces, answers, stride, n, out, width):
+@force_inline
+def _push(forces: Floats, answers: Floats, stride: int, n: int, out: Floats, width: int):
     """Add what a block of forces does to the velocities of one component."""
     for i in range(n):
         axpy(forces[i], answers + i * stride, out, width)
 
 
-@inserted
-def _pull(own, stride, n, v, out, width):
+@force_inline
+def _pull(own: Floats, stride: int, n: int, v: Floats, out: Floats, width: int):
     """Add what the velocities of one component are along a block of rows."""
     for i in range(n):
         out[i] += dot(own + i * stride, v, width)
 
 
 @internal
-def push_block(parts, room, k, at, n, forces):
+def push_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, forces: Floats):
     """Add what the forces of a block do to the velocities."""
     w = parts.widest
     for s in range(2):
         c = int(room.joined[2 * k + s])
         if c < 0:
             continue
-        first, width, answers = parts.starts[c], width_of(parts, c), room.reply + (2 * at + s) * w
+        first, width, answers = parts.starts[c], width_of(parts, c), room.compliance_column + (2 * at + s) * w
         if width == FREE:
             _push(forces, answers, 2 * w, n, room.speed + first, FREE)
         else:
@@ -105,7 +112,7 @@ def push_block(parts, room, k, at, n, forces):
 
 
 @internal
-def pull_block(parts, room, k, at, n, out):
+def pull_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, out: Floats):
     """Add what the velocities are along the rows of a block."""
     w = parts.widest
     for s in range(2):
@@ -120,7 +127,7 @@ def pull_block(parts, room, k, at, n, out):
 
 
 @internal
-def push_all(table, forces, blocks):
+def push_all(table: ContactProblem, forces: Floats, blocks: int):
     """Find what the forces of all blocks do to the velocities."""
     room, at = cp.parts_work(table.parts), 0
     fill(room.speed, 0.0, table.parts.velocities)
@@ -130,7 +137,7 @@ def push_all(table, forces, blocks):
 
 
 @internal
-def pull_all(table, out, blocks):
+def pull_all(table: ContactProblem, out: Floats, blocks: int):
     """Add what the velocities are along the rows of all blocks."""
     room, at = cp.parts_work(table.parts), 0
     for k in range(blocks):
@@ -139,7 +146,7 @@ def pull_all(table, out, blocks):
 
 
 @internal
-def sparse_speeds(table, work, r, u, m, blocks):
+def sparse_speeds(table: ContactProblem, work: ContactWorkspace, r: Floats, u: Floats, m: int, blocks: int):
     """Write u = W r + b."""
     push_all(table, r, blocks)
     copy(work.velocities, u, m)
@@ -147,7 +154,7 @@ def sparse_speeds(table, work, r, u, m, blocks):
 
 
 @internal
-def sparse_direction(table, work, m, blocks, ridge):
+def sparse_direction(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, ridge: float):
     """Write the step of Newton's method to work.way; False where there is none."""
     parts, way, at = table.parts, work.way, 0
     room = cp.parts_work(parts)
@@ -177,7 +184,7 @@ def sparse_direction(table, work, m, blocks, ridge):
 
 
 @internal
-def couple_block(parts, room, k, at, n, D):
+def couple_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, D: Floats):
     """Add K Gᵀ D G of a block of rows."""
     w, count = parts.widest, int(room.count[0])
     for t in range(2):
@@ -194,7 +201,7 @@ def couple_block(parts, room, k, at, n, D):
             other = int(room.joined[2 * k + s])
             if other < 0:
                 continue
-            rows, answers = width_of(parts, other), room.reply + (2 * at + s) * w
+            rows, answers = width_of(parts, other), room.compliance_column + (2 * at + s) * w
             block = block_at(room, count, int(room.turn[other]), int(room.turn[c]))
             if usual and rows == FREE:
                 _spread_free(answers, 2 * w, room.product, block)
@@ -202,8 +209,8 @@ def couple_block(parts, room, k, at, n, D):
                 _spread(answers, 2 * w, n, room.product, block, rows, width)
 
 
-@inserted
-def _weigh(D, own, stride, n, out, width):
+@force_inline
+def _weigh(D: Floats, own: Floats, stride: int, n: int, out: Floats, width: int):
     """Write the product of D and rows."""
     fill(out, 0.0, n * width)
     for i in range(n):
@@ -211,8 +218,8 @@ def _weigh(D, own, stride, n, out, width):
             axpy(D[i * n + j], own + j * stride, out + i * width, width)
 
 
-@inserted
-def _spread(answers, stride, n, product, out, rows, width):
+@force_inline
+def _spread(answers: Floats, stride: int, n: int, product: Floats, out: Floats, rows: int, width: int):
     """Add the product of transposed answers and what `_weigh` has written."""
     for a in range(n):
         for i in range(rows):
@@ -220,7 +227,7 @@ def _spread(answers, stride, n, product, out, rows, width):
 
 
 @internal
-def _spread_free(answers, stride, product, out):
+def _spread_free(answers: Floats, stride: int, product: Floats, out: Floats):
     """Do so for a contact of free bodies, with a row of the sum at hand."""
     for i in range(FREE):
         row = out + FREE * i
@@ -237,7 +244,7 @@ def _spread_free(answers, stride, product, out):
 
 
 @internal
-def sparse_sweep(table, work, blocks, count):
+def sparse_sweep(table: ContactProblem, work: ContactWorkspace, blocks: int, count: int):
     """Find the forces of one block after the other, from those there are: some that stick, if they may."""
     room = cp.parts_work(table.parts)
     _find_own(table, room, blocks)
@@ -250,7 +257,7 @@ def sparse_sweep(table, work, blocks, count):
 
 
 @internal
-def _visit(table, work, room, k, at):
+def _visit(table: ContactProblem, work: ContactWorkspace, room: PartsWork, k: int, at: int):
     """Find the forces of one block with those of others as they are."""
     n, u = table.sizes[k], work.speeds + at
     copy(work.velocities + at, u, n)
@@ -260,7 +267,7 @@ def _visit(table, work, room, k, at):
 
 
 @internal
-def _find_own(table, room, blocks):
+def _find_own(table: ContactProblem, room: PartsWork, blocks: int):
     """Find W of every block of rows and its inverse, once for a problem."""
     parts, at = table.parts, 0
     if room.known[1] != 0.0:
@@ -269,10 +276,12 @@ def _find_own(table, room, blocks):
     w = parts.widest
     for k in range(blocks):
         n = table.sizes[k]
-        W, inverse = room.operator + at * cp.WIDEST, room.inverse + at * cp.WIDEST
+        W, inverse = room.delassus + at * cp.WIDEST, room.inverse + at * cp.WIDEST
         for i in range(n):
             for j in range(n):
-                W[i * n + j] = dot(room.own + 2 * (at + i) * w, room.reply + 2 * (at + j) * w, 2 * w)
+                W[i * n + j] = dot(
+                    room.own + 2 * (at + i) * w, room.compliance_column + 2 * (at + j) * w, 2 * w
+                )
         copy(W, inverse, n * n)
         if not invert(inverse, n, room.product, room.rest) or not is_finite(inverse, n * n):
             inverse[0] = 0.0
@@ -280,9 +289,9 @@ def _find_own(table, room, blocks):
 
 
 @internal
-def _settle(cone, number, r, u, n, room, at):
+def _settle(cone: bool, number: float, r: Floats, u: Floats, n: int, room: PartsWork, at: int):
     """Find the forces of a block with those of others as they are; write by how much they change to ``room.small``."""
-    W, inverse = room.operator + at * cp.WIDEST, room.inverse + at * cp.WIDEST
+    W, inverse = room.delassus + at * cp.WIDEST, room.inverse + at * cp.WIDEST
     change, trial = room.small, room.small + cp.WIDEST
     for i in range(n):
         trial[i] = r[i] - dot(inverse + i * n, u, n)

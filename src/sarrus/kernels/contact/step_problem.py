@@ -18,6 +18,9 @@ from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
 from sarrus.kernels.solve.acceleration import are_regular
@@ -28,7 +31,7 @@ ALONE = 2
 
 
 @internal
-def respond(table, row, work):
+def compliance_column_of_row(table: Table, row: int, work: ContactWork):
     """Find the acceleration by a unit force on a row, unless it is known."""
     if work.known[row] != 0.0:
         return
@@ -36,7 +39,7 @@ def respond(table, row, work):
     tau, out = work.middle + (la.input_size(table) - nv), work.response + row * nv
     copy(tau, work.scratch, nv)
     add_force(table, work, row, force, tau)
-    call_kernel(table.touching.inner, table, work.middle, la.SLOPE)
+    call_kernel(table.contact_table.inner, table, work.middle, la.SLOPE)
     copy(work.scratch, tau, nv)
     a = la.workspace(table).a
     for i in range(nv):
@@ -45,9 +48,9 @@ def respond(table, row, work):
 
 
 @internal
-def respond_together(table, m, work):
+def joint_compliance(table: Table, m: int, work: ContactWork):
     """Find the accelerations by unit forces on all rows that take part, several at once; what fails is left unknown."""
-    nq, nv, size, slope = table.nq, table.nv, la.input_size(table), table.touching.slope
+    nq, nv, size, slope = table.nq, table.nv, la.input_size(table), table.contact_table.slope
     states, slopes, at = work.states, work.slopes, 0
     while at < m:
         for i in range(size):
@@ -66,13 +69,13 @@ def respond_together(table, m, work):
         if count == 0:
             continue
         call_native(slope, states, slopes)
-        gauge, lane = slopes + LANES * (nq + nv), 0
+        conditioning, lane = slopes + LANES * (nq + nv), 0
         for i in range(first, at):
             row = int(work.which[i])
             if work.known[row] != 0.0:
                 continue
-            regular = are_regular(table.settings, gauge[LANES + lane], gauge[2 * LANES + lane])
-            if gauge[lane] > CLEARANCE_OF_STAGE and regular:
+            regular = are_regular(table.settings, conditioning[LANES + lane], conditioning[2 * LANES + lane])
+            if conditioning[lane] > CLEARANCE_OF_STAGE and regular:
                 out, force = work.response + row * nv, lift_of(table, work, row)
                 for j in range(nv):
                     out[j] = (slopes[LANES * (nq + j) + lane] - work.free[j]) / force
@@ -82,44 +85,47 @@ def respond_together(table, m, work):
 
 
 @internal
-def _breaks_loose(touching, m, work):
+def _breaks_loose(contact_table: ContactTable, m: int, work: ContactWork):
     """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
     block, last, found = -1, -1, False
     for i in range(m):
         k = int(work.owner[i])
-        if k < 0 or k >= touching.contacts:
+        if k < 0 or k >= contact_table.contacts:
             break
         if k != last:
             block, last = block + 1, k
             continue
-        if work.numbers[block] > touching.friction[k]:
-            speed = work.given[i] + dot(work.operator + i * m, work.impulses, m)
-            if abs(speed) > touching.settings.still:
-                work.numbers[block] = touching.friction[k]
+        if work.numbers[block] > contact_table.friction[k]:
+            speed = work.given[i] + dot(work.delassus + i * m, work.impulses, m)
+            if abs(speed) > contact_table.settings.stick_speed:
+                work.numbers[block] = contact_table.friction[k]
                 found = True
     return found
 
 
 @internal
-def _may_stick(table, x, h, m, work):
+def _may_stick(table: Table, x: Floats, h: float, m: int, work: ContactWork):
     """Give contacts that slide the other way in the end, and so stop in between, the coefficient of sticking.
 
     False where there is none.
     """
-    touching, problem, at, found = table.touching, table.touching.problem, 0, False
+    contact_table, problem, at, found = table.contact_table, table.contact_table.problem, 0, False
     for block in range(problem.contacts):
         k, n = int(work.owner[at]), problem.sizes[block]
-        if touching.static[k] > touching.friction[k] and work.numbers[block] == touching.friction[k]:
+        if (
+            contact_table.static[k] > contact_table.friction[k]
+            and work.numbers[block] == contact_table.friction[k]
+        ):
             for i in range(at + 1, at + n):
-                work.left[i] = work.given[i] + dot(work.operator + i * m, work.impulses, m)
+                work.left[i] = work.given[i] + dot(work.delassus + i * m, work.impulses, m)
             if turns_round(table, x, h, k, work.left + at, work):
-                work.numbers[block], found = touching.static[k], True
+                work.numbers[block], found = contact_table.static[k], True
         at += n
     return found
 
 
 @internal
-def _leave_held(table, m, work):
+def _leave_held(table: Table, m: int, work: ContactWork):
     """Have rows with friction that the constraints hold, such as a slider's at its dead centre, move nothing.
 
     Their W is rounding, which may be below zero. With that of free rows in its place impulses oppose what slips.
@@ -127,42 +133,44 @@ def _leave_held(table, m, work):
     head = 0.0
     for i in range(m):
         row, k = int(work.which[i]), int(work.owner[i])
-        if k >= 0 and row == table.touching.first_rows[k]:
-            head = work.operator[i * (m + 1)]
+        if k >= 0 and row == table.contact_table.first_rows[k]:
+            head = work.delassus[i * (m + 1)]
             continue
-        if is_held(table, work, row, work.operator[i * (m + 1)]):
+        if is_held(table, work, row, work.delassus[i * (m + 1)]):
             for j in range(m):
-                work.operator[i * m + j] = work.operator[j * m + i] = 0.0
+                work.delassus[i * m + j] = work.delassus[j * m + i] = 0.0
             free, _ = free_response(table, work, row)
-            work.operator[i * (m + 1)] = max(free, head) if k >= 0 else free
+            work.delassus[i * (m + 1)] = max(free, head) if k >= 0 else free
 
 
 @internal
-def find_impulses(table, x, h, begun, again, known, work):
+def find_impulses(
+    table: Table, x: Floats, h: float, begun: Slot, again: bool, known: bool, work: ContactWork
+):
     """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer.
 
     It begins with what ``work.begin`` has if that is ``known``, with the forces that lasted else.
     """
-    touching, nv, problem = table.touching, table.nv, table.touching.problem
+    contact_table, nv, problem = table.contact_table, table.nv, table.contact_table.problem
     m, blocks, same = 0, 0, True
-    for k in range(tl.unilateral_count(touching)):
+    for k in range(tl.unilateral_count(contact_table)):
         if work.active[k] == 0.0:
             continue
-        row, n = touching.first_rows[k], touching.sizes[k]
+        row, n = contact_table.first_rows[k], contact_table.sizes[k]
         problem.sizes[blocks] = n
-        stands = touching.static[k] > touching.friction[k] and is_still(table, x, h, row, n, work)
-        work.numbers[blocks] = touching.static[k] if stands else touching.friction[k]
+        stands = contact_table.static[k] > contact_table.friction[k] and is_still(table, x, h, row, n, work)
+        work.numbers[blocks] = contact_table.static[k] if stands else contact_table.friction[k]
         blocks += 1
         for j in range(n):
             same = same and work.which[m] == row + j
             work.which[m], work.owner[m] = row + j, k
             m += 1
     problem.contacts = blocks
-    for d in range(touching.dry):
+    for d in range(contact_table.dry):
         problem.sizes[blocks] = 1
-        work.numbers[blocks] = h * touching.limits[d]
+        work.numbers[blocks] = h * contact_table.limits[d]
         blocks += 1
-        work.which[m], work.owner[m] = touching.contact_rows + touching.stops + d, -1
+        work.which[m], work.owner[m] = contact_table.contact_rows + contact_table.stops + d, -1
         m += 1
     problem.rows, problem.blocks = m, blocks
     if m == 0:
@@ -171,7 +179,7 @@ def find_impulses(table, x, h, begun, again, known, work):
         row = int(work.which[i])
         work.given[i], work.turn[i] = work.velocity[row], turn_of(table, h, row, work)
         work.impulses[i] = work.begin[row] if known else h * begun.lasting[row]
-    if exists(touching.colliding):
+    if exists(contact_table.geometry):
         return solve_islands(table, x, h, m, again, work)
     closes = False
     for i in range(m):
@@ -179,29 +187,29 @@ def find_impulses(table, x, h, begun, again, known, work):
         closes = closes or (k >= 0 and work.delay[k] > 0.0)
     if closes:
         keep_rows(work.given, work.turn, m)
-    if touching.slope != 0 and m > ALONE:
-        respond_together(table, m, work)
+    if contact_table.slope != 0 and m > ALONE:
+        joint_compliance(table, m, work)
     for i in range(m):
-        respond(table, int(work.which[i]), work)
+        compliance_column_of_row(table, int(work.which[i]), work)
     if not (same and work.assembled[0] == m):
         work.assembled[0] = m
         for i in range(m):
             row = int(work.which[i])
             for j in range(i + 1):
                 value = along(table, work, row, work.response + int(work.which[j]) * nv)
-                work.operator[i * m + j] = value
-                work.operator[j * m + i] = value
+                work.delassus[i * m + j] = value
+                work.delassus[j * m + i] = value
         _leave_held(table, m, work)
-    if not is_finite(work.operator, m * m) or not is_finite(work.given, m):
+    if not is_finite(work.delassus, m * m) or not is_finite(work.given, m):
         return -1
-    solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if solved and _may_stick(table, x, h, m, work):
-        solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
-    while solved and _breaks_loose(touching, m, work):
-        solved = call_kernel(touching.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+        solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    while solved and _breaks_loose(contact_table, m, work):
+        solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if solved:
         return m
     if again or not is_finite(work.impulses, m):
-        touching.failed = tl.NOT_SOLVED
+        contact_table.failed = tl.NOT_SOLVED
         return -1
     return m

@@ -8,18 +8,20 @@ a parabola for most of the way there, and is asked where σ is small but its vec
 
 from __future__ import annotations
 
-from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled
 from sarrus.kernels.integrate.singularity_crossing import measure_at
 from sarrus.kernels.integrate.tolerances import CROSSING_LOOK, GAP_ROUNDING
 from sarrus.kernels.memory import crossing_layout as pl
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Stages, Table, Workspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal
 
 
 @internal
-def goes_through(table, x, arrival, stages, work):
+def passes_branch_point(table: Table, x: Floats, arrival: float, stages: Stages, work: Workspace):
     """Tell whether the motion from x (slope in slopes[0]) misses what it comes to in a time ``arrival`` by rounding."""
     if table.residuals == 0 or table.nh < table.nc or not exists(table.passage):
         return False
@@ -28,7 +30,7 @@ def goes_through(table, x, arrival, stages, work):
     copy(x, trial, la.input_size(table))
     copy_scaled(time, x + nq, work.step, nv)
     axpy(0.5 * time * time, stages.slopes + nq, work.step, nv)
-    move(table, trial, work.step, work.x)
+    retract(table, trial, work.step, work.x)
     axpy(time, stages.slopes + nq, trial + nq, nv)
     trial[nq + nv + table.nu] += time
     measure_at(table, trial, passages, state, work)

@@ -16,7 +16,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.dense import eliminate
-from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
 from sarrus.kernels.contact.rows import (
     add_force,
@@ -31,7 +31,7 @@ from sarrus.kernels.contact.rows import (
     scale_of_row,
 )
 from sarrus.kernels.contact.slow_slip import add_slow_rows, begin_speed, steer, steered_block
-from sarrus.kernels.contact.step_problem import ALONE, respond, respond_together
+from sarrus.kernels.contact.step_problem import ALONE, compliance_column_of_row, joint_compliance
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import (
     COUPLED_CONTACTS,
@@ -46,27 +46,28 @@ from sarrus.kernels.integrate.tolerances import (
 )
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
 
 
-def phase_acceleration(table: Table, x: Floats, want: int) -> int:
+def mode_acceleration(table: Table, x: Floats, level: int) -> int:
     """Do what the kernel for accelerations does, with the forces of what is closed and of dry friction at x."""
-    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
-    if touching.acting == 0:
-        return call_kernel(touching.inner, table, x, want)
-    work, found = tl.touch_work(touching, nq, nv, size), touching.forces
-    fill(found, 0.0, tl.row_count(touching))
-    touching.settings.power = 0.0
-    m = hold_rows(touching, work)
-    if m == 0 and not _rubs(touching):
-        return call_kernel(touching.inner, table, x, want)
+    contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
+    if contact_table.n_active == 0:
+        return call_kernel(contact_table.inner, table, x, level)
+    work, found = tl.contact_work(contact_table, nq, nv, size), contact_table.forces
+    fill(found, 0.0, tl.row_count(contact_table))
+    contact_table.settings.power = 0.0
+    m = hold_rows(contact_table, work)
+    if m == 0 and not _rubs(contact_table):
+        return call_kernel(contact_table.inner, table, x, level)
     copy(x, work.middle, size)
     tau = work.middle + (size - nv)
-    if touching.contacts > 0:
-        call_native(touching.motion, x, work.native)
+    if contact_table.contacts > 0:
+        call_native(contact_table.motion, x, work.native)
     _rub(table, tau, work)
     rank = _find_forces(table, m, work)
     if rank < 0:
@@ -74,18 +75,18 @@ def phase_acceleration(table: Table, x: Floats, want: int) -> int:
     for i in range(m):
         row = int(work.which[i])
         found[row] = work.impulses[i]
-        if work.operator[i * (m + 1)] == 0.0 and work.given[i] != 0.0:
-            found[row] = _beyond(touching, row, int(work.owner[i]), work.given[i])
-        for j in range(row + 1, row + touching.widths[row]):
+        if work.delassus[i * (m + 1)] == 0.0 and work.given[i] != 0.0:
+            found[row] = _beyond(contact_table, row, int(work.owner[i]), work.given[i])
+        for j in range(row + 1, row + contact_table.widths[row]):
             if work.drag[j] != 0.0:
                 found[j] = work.drag[j] * work.impulses[i]
-    touching.settings.power = _power(table, x, work)
-    if want != la.SLOPE:
+    contact_table.settings.power = _power(table, x, work)
+    if level != la.SLOPE:
         for i in range(m):
             add_force(table, work, int(work.which[i]), work.impulses[i], tau)
-        if want >= la.PIVOTS:
+        if level >= la.PIVOTS:
             _note(table, x, m, work)
-        return call_kernel(touching.inner, table, work.middle, want)
+        return call_kernel(contact_table.inner, table, work.middle, level)
     a = la.workspace(table).a
     copy(work.free, a, nv)
     for i in range(m):
@@ -93,125 +94,125 @@ def phase_acceleration(table: Table, x: Floats, want: int) -> int:
     return rank
 
 
-def phase_projection(table: Table, x: Floats, what: int) -> int:
+def mode_projection(table: Table, x: Floats, level: int) -> int:
     """Do what the kernel for projections does, and bring back to their planes and limits what is closed."""
-    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
+    contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     rank = 0
-    if table.nc > 0 or what == la.CONSTRAINTS_AND_INVARIANTS:
-        rank = call_kernel(touching.projection, table, x, what)
-    if rank < 0 or touching.acting == 0:
+    if table.nc > 0 or level == la.CONSTRAINTS_AND_INVARIANTS:
+        rank = call_kernel(contact_table.projection, table, x, level)
+    if rank < 0 or contact_table.n_active == 0:
         return rank
-    work = tl.touch_work(touching, nq, nv, size)
-    m = hold_rows(touching, work)
+    work = tl.contact_work(contact_table, nq, nv, size)
+    m = hold_rows(contact_table, work)
     if m == 0:
         return rank
-    fill(work.drag, 0.0, tl.row_count(touching))
+    fill(work.drag, 0.0, tl.row_count(contact_table))
     for _ in range(MODES_CORRECTIONS):
         copy(x, work.middle, size)
-        if touching.contacts > 0:
-            call_native(touching.motion, x, work.native)
-        load_gaps(touching, x, work.gap)
+        if contact_table.contacts > 0:
+            call_native(contact_table.motion, x, work.native)
+        load_gaps(contact_table, x, work.gap)
         slow, near = _measure(table, x, m, work)
-        if slow and (near or what == la.VELOCITIES):
+        if slow and (near or level == la.VELOCITIES):
             break
         if _assemble(table, m, work) < 0 or not _solve(table, m, work):
             return -1
         fill(work.way, 0.0, nv)
         for i in range(m):
             row, k = int(work.which[i]), int(work.owner[i])
-            gap = work.gap[k] if k >= 0 and row == touching.first_rows[k] else 0.0
+            gap = work.gap[k] if k >= 0 and row == contact_table.first_rows[k] else 0.0
             work.begin[i], work.velocity[i] = -_speed(table, x, work, row), -gap
         for i in range(m):
             response = work.response + int(work.which[i]) * nv
             axpy(dot(work.inverse + i * m, work.begin, m), response, x + nq, nv)
             axpy(dot(work.inverse + i * m, work.velocity, m), response, work.way, nv)
-        if what != la.VELOCITIES:
-            move(table, x, work.way, work.scratch)
+        if level != la.VELOCITIES:
+            retract(table, x, work.way, work.scratch)
     return rank
 
 
-def phase_survey(table: Table, x: Floats, m: int) -> int:
+def mode_probe(table: Table, x: Floats, m: int) -> int:
     """Write for `sarrus.motion.contacts.event_driven` the gaps and velocities of all rows at x, which bounds follow.
 
     Of the first m rows at ``which`` also W, their accelerations without forces but those of dry friction that slides,
     and their responses; −1 where these are not numbers.
     """
-    touching, nq, nv, size = table.touching, table.nq, table.nv, la.input_size(table)
-    work = tl.touch_work(touching, nq, nv, size)
+    contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
+    work = tl.contact_work(contact_table, nq, nv, size)
     follow_back(table, x, False)
     if m > 0:
         set_control(table, x, la.workspace(table))
     copy(x, work.middle, size)
-    if touching.contacts > 0:
-        call_native(touching.motion, x, work.native)
-    load_gaps(touching, x, work.gap)
-    for row in range(tl.row_count(touching)):
+    if contact_table.contacts > 0:
+        call_native(contact_table.motion, x, work.native)
+    load_gaps(contact_table, x, work.gap)
+    for row in range(tl.row_count(contact_table)):
         work.velocity[row] = _speed(table, x, work, row)
     if m == 0:
         return 0
     _rub(table, work.middle + (size - nv), work)
-    fill(work.drag, 0.0, tl.row_count(touching))
+    fill(work.drag, 0.0, tl.row_count(contact_table))
     return _assemble(table, m, work)
 
 
 @internal
-def hold_rows(touching, work):
+def hold_rows(contact_table: ContactTable, work: ContactWork):
     """Write which rows are held, and the block of each; return their number."""
-    m, unilateral = 0, touching.contacts + touching.stops
+    m, unilateral = 0, contact_table.contacts + contact_table.stops
     for k in range(unilateral):
-        if touching.modes[k] == tl.OPEN:
+        if contact_table.modes[k] == tl.OPEN:
             continue
-        row, n = touching.first_rows[k], 1
-        if k < touching.contacts and touching.modes[k] == tl.STICKING:
-            n = touching.sizes[k]
+        row, n = contact_table.first_rows[k], 1
+        if k < contact_table.contacts and contact_table.modes[k] == tl.STICKING:
+            n = contact_table.sizes[k]
         for j in range(n):
             work.which[m], work.owner[m] = row + j, k
             m += 1
-    for d in range(touching.dry):
-        if touching.modes[unilateral + d] == tl.STICKING:
-            work.which[m], work.owner[m] = touching.contact_rows + touching.stops + d, -1
+    for d in range(contact_table.dry):
+        if contact_table.modes[unilateral + d] == tl.STICKING:
+            work.which[m], work.owner[m] = contact_table.contact_rows + contact_table.stops + d, -1
             m += 1
     return m
 
 
 @internal
-def _beyond(touching, row, k, given):
+def _beyond(contact_table: ContactTable, row: int, k: int, given: float):
     """Return the friction of a row that sticks, but is moved by the constraints: twice what there is ends the phase."""
     if k < 0:
-        most = touching.limits[row - touching.contact_rows - touching.stops]
-    elif row > touching.first_rows[k]:
-        most = touching.static[k] * touching.forces[touching.first_rows[k]]
+        most = contact_table.limits[row - contact_table.contact_rows - contact_table.stops]
+    elif row > contact_table.first_rows[k]:
+        most = contact_table.static[k] * contact_table.forces[contact_table.first_rows[k]]
     else:
         return 0.0
     return -2.0 * most if given > 0.0 else 2.0 * most
 
 
 @internal
-def _rubs(touching):
+def _rubs(contact_table: ContactTable):
     """Tell whether there is dry friction that slides."""
     rubs = False
-    for d in range(touching.dry):
-        rubs = rubs or touching.modes[touching.contacts + touching.stops + d] != tl.STICKING
+    for d in range(contact_table.dry):
+        rubs = rubs or contact_table.modes[contact_table.contacts + contact_table.stops + d] != tl.STICKING
     return rubs
 
 
 @internal
-def _rub(table, tau, work):
+def _rub(table: Table, tau: Floats, work: ContactWork):
     """Write the friction of contacts that slide over their normal force, and add that of joints to τ."""
-    touching = table.touching
-    fill(work.drag, 0.0, tl.row_count(touching))
-    for k in range(touching.contacts):
-        if touching.modes[k] != tl.SLIDING:
+    contact_table = table.contact_table
+    fill(work.drag, 0.0, tl.row_count(contact_table))
+    for k in range(contact_table.contacts):
+        if contact_table.modes[k] != tl.SLIDING:
             continue
-        row, n = touching.first_rows[k], touching.sizes[k]
-        slip, way = work.native + row, touching.directions + row
+        row, n = contact_table.first_rows[k], contact_table.sizes[k]
+        slip, way = work.native + row, contact_table.directions + row
         square, forward = 0.0, 0.0
         for j in range(1, n):
             square += slip[j] * slip[j]
             forward += slip[j] * way[j]
         # What slides next to not at all does so in the direction in which it began; the field is smooth between. Of a
         # single one that is slow the direction is found with all that is held, see `_assemble_steered`.
-        begins = begin_speed(touching)
+        begins = begin_speed(contact_table)
         aside = max(0.0, 1.0 - square / (2.0 * begins) ** 2) ** 2 * begins
         if forward < 0.0:
             aside -= 2.0 * forward  # as if it slid on along its direction
@@ -222,62 +223,62 @@ def _rub(table, tau, work):
         size = np.sqrt(size)
         for j in range(1, n):
             part = work.drag[row + j] / size if size > 0.0 else way[j]
-            work.drag[row + j] = -touching.friction[k] * part
-    for d in range(touching.dry):
-        if touching.modes[touching.contacts + touching.stops + d] == tl.SLIDING:
-            row = touching.contact_rows + touching.stops + d
-            touching.forces[row] = -touching.limits[d] * touching.directions[row]
-            tau[touching.speeds[touching.stops + d]] += touching.forces[row]
+            work.drag[row + j] = -contact_table.friction[k] * part
+    for d in range(contact_table.dry):
+        if contact_table.modes[contact_table.contacts + contact_table.stops + d] == tl.SLIDING:
+            row = contact_table.contact_rows + contact_table.stops + d
+            contact_table.forces[row] = -contact_table.limits[d] * contact_table.directions[row]
+            tau[contact_table.speeds[contact_table.stops + d]] += contact_table.forces[row]
 
 
 @internal
-def _assemble(table, m, work):
+def _assemble(table: Table, m: int, work: ContactWork):
     """Find the acceleration without the forces of the rows at ``which``, their responses and W; return the rank."""
-    touching, nv, rows = table.touching, table.nv, tl.row_count(table.touching)
-    rank = call_kernel(touching.inner, table, work.middle, la.SLOPE)
+    contact_table, nv, rows = table.contact_table, table.nv, tl.row_count(table.contact_table)
+    rank = call_kernel(contact_table.inner, table, work.middle, la.SLOPE)
     if rank < 0:
         return -1
     copy(la.workspace(table).a, work.free, nv)
     fill(work.known, 0.0, rows)
-    if touching.slope != 0 and m > ALONE:
-        respond_together(table, m, work)
+    if contact_table.slope != 0 and m > ALONE:
+        joint_compliance(table, m, work)
     for i in range(m):
         row = int(work.which[i])
-        respond(table, row, work)
-        bias = work.native[touching.contact_rows + row] if row < touching.contact_rows else 0.0
+        compliance_column_of_row(table, row, work)
+        bias = work.native[contact_table.contact_rows + row] if row < contact_table.contact_rows else 0.0
         work.given[i] = along(table, work, row, work.free) + bias
     _load_operator(table, m, work)
     hurry = hurry_of(table, work)
     for i in range(m):
-        if work.operator[i * (m + 1)] == 0.0:
+        if work.delassus[i * (m + 1)] == 0.0:
             _, reach = free_response(table, work, int(work.which[i]))
             if abs(work.given[i]) <= HELD_ACCELERATION * hurry * reach:
                 work.given[i] = 0.0
-    return rank if is_finite(work.operator, m * m) and is_finite(work.given, m) else -1
+    return rank if is_finite(work.delassus, m * m) and is_finite(work.given, m) else -1
 
 
 @internal
-def _load_operator(table, m, work):
+def _load_operator(table: Table, m: int, work: ContactWork):
     """Write W of the first m rows at ``which``, whose responses are known, zero where the constraints hold a row."""
     nv = table.nv
     for i in range(m):
         for j in range(m):
             response = work.response + int(work.which[j]) * nv
-            work.operator[i * m + j] = along(table, work, int(work.which[i]), response)
+            work.delassus[i * m + j] = along(table, work, int(work.which[i]), response)
     for i in range(m):
-        if is_held(table, work, int(work.which[i]), work.operator[i * (m + 1)]):
+        if is_held(table, work, int(work.which[i]), work.delassus[i * (m + 1)]):
             for j in range(m):
-                work.operator[i * m + j] = work.operator[j * m + i] = 0.0
+                work.delassus[i * m + j] = work.delassus[j * m + i] = 0.0
 
 
 @internal
-def _assemble_steered(table, m, work):
+def _assemble_steered(table: Table, m: int, work: ContactWork):
     """Do what `_assemble` does, after the direction of a contact that hardly slides is found; return the rank."""
-    nv, count = table.nv, add_slow_rows(table.touching, m, work)
+    nv, count = table.nv, add_slow_rows(table.contact_table, m, work)
     rank = _assemble(table, count, work)
     if rank < 0 or count == m:
         return rank
-    steer(table.touching, m, count, work)
+    steer(table.contact_table, m, count, work)
     normal = int(work.which[int(work.owner[m])])
     for i in range(m, count):
         row = int(work.which[i])
@@ -287,31 +288,31 @@ def _assemble_steered(table, m, work):
 
 
 @internal
-def _find_forces(table, m, work):
+def _find_forces(table: Table, m: int, work: ContactWork):
     """Find the forces on the rows at ``which`` that hold these, and the inverse of W; return the rank, −1: none."""
     rank = _assemble_steered(table, m, work)
     return -1 if rank < 0 or not _solve(table, m, work) else rank
 
 
 @internal
-def _solve(table, m, work):
+def _solve(table: Table, m: int, work: ContactWork):
     """Find the forces for W and accelerations that are known, and the inverse of W; return whether there are any."""
-    copy(work.operator, work.matrix, m * m)
+    copy(work.delassus, work.matrix, m * m)
     fill(work.inverse, 0.0, m * m)
-    _load_sizes(table.touching.contacts, m, work)
+    _load_sizes(table.contact_table.contacts, m, work)
     for i in range(m):
-        held = work.operator[i * (m + 1)] == 0.0
+        held = work.delassus[i * (m + 1)] == 0.0
         work.matrix[i * (m + 1)] += 1.0 if held else MODES_RIDGE * work.left[i]
         work.inverse[i * (m + 1)] = 0.0 if held else 1.0
     if eliminate(work.matrix, work.inverse, m, m) != 0:
         return False
     for i in range(m):
-        held = work.operator[i * (m + 1)] == 0.0
-        work.impulses[i] = 0.0 if held else table.touching.begun[int(work.which[i])]
+        held = work.delassus[i * (m + 1)] == 0.0
+        work.impulses[i] = 0.0 if held else table.contact_table.start_forces[int(work.which[i])]
     for n in range(MOST_MODES_REFINEMENTS):
         size = left = 0.0
         for i in range(m):
-            work.left[i] = -work.given[i] - dot(work.operator + i * m, work.impulses, m)
+            work.left[i] = -work.given[i] - dot(work.delassus + i * m, work.impulses, m)
             size, left = max(size, abs(work.given[i])), max(left, abs(work.left[i]))
         if n >= MODES_REFINEMENTS and not left > MODES_REFINED * size:
             break
@@ -321,7 +322,7 @@ def _solve(table, m, work):
 
 
 @internal
-def _load_sizes(contacts, m, work):
+def _load_sizes(contacts: int, m: int, work: ContactWork):
     """Write the unit of the ridge of each held row to ``left``: the sum of the diagonal entries of W of its block.
 
     Contacts that move each other have that of the largest of them. With W Z = 0 for forces that do nothing, Zᵀ r then
@@ -331,7 +332,7 @@ def _load_sizes(contacts, m, work):
     while i < m:
         end, size = i, 0.0
         while end < m and (end == i or (work.owner[end] == work.owner[i] and work.owner[i] >= 0.0)):
-            size += abs(work.operator[end * (m + 1)])
+            size += abs(work.delassus[end * (m + 1)])
             end += 1
         fill(work.left + i, size, end - i)
         i = end
@@ -339,61 +340,66 @@ def _load_sizes(contacts, m, work):
     while grows:
         grows = False
         for i in range(m):
-            if not 0.0 <= work.owner[i] < contacts or work.operator[i * (m + 1)] == 0.0:
+            if not 0.0 <= work.owner[i] < contacts or work.delassus[i * (m + 1)] == 0.0:
                 continue
             for j in range(m):
                 if work.left[j] > work.left[i] and 0.0 <= work.owner[j] < contacts:
-                    both = work.operator[i * (m + 1)] * work.operator[j * (m + 1)]
-                    if work.operator[i * m + j] ** 2 > COUPLED_CONTACTS**2 * abs(both):
+                    both = work.delassus[i * (m + 1)] * work.delassus[j * (m + 1)]
+                    if work.delassus[i * m + j] ** 2 > COUPLED_CONTACTS**2 * abs(both):
                         work.left[i], grows = work.left[j], True
 
 
 @internal
-def _speed(table, x, work, row):
+def _speed(table: Table, x: Floats, work: ContactWork, row: int):
     """Return the velocity of a row at x."""
-    return work.native[row] if row < table.touching.contact_rows else along(table, work, row, x + table.nq)
+    return (
+        work.native[row] if row < table.contact_table.contact_rows else along(table, work, row, x + table.nq)
+    )
 
 
 @internal
-def _measure(table, x, m, work):
+def _measure(table: Table, x: Floats, m: int, work: ContactWork):
     """Tell whether the velocities of the rows that are held are as good as zero, and their gaps."""
-    settings, slow, near = table.touching.settings, True, True
+    settings, slow, near = table.contact_table.settings, True, True
     for i in range(m):
         k = int(work.owner[i])
         row = int(work.which[i])
-        scale = scale_of_row(table.touching, row)
-        slow = slow and abs(_speed(table, x, work, row)) <= EXACT_SPEED_OF_MODES * settings.still * scale
+        scale = scale_of_row(table.contact_table, row)
+        slow = (
+            slow and abs(_speed(table, x, work, row)) <= EXACT_SPEED_OF_MODES * settings.stick_speed * scale
+        )
         near = near and (
-            k < 0 or abs(work.gap[k]) <= EXACT_GAP_OF_MODES * settings.closed * scale_of(table.touching, k)
+            k < 0
+            or abs(work.gap[k]) <= EXACT_GAP_OF_MODES * settings.closed * scale_of(table.contact_table, k)
         )
     return slow, near
 
 
 @internal
-def _power(table, x, work):
+def _power(table: Table, x: Floats, work: ContactWork):
     """Return the power of all forces: that of friction is below zero."""
     power = 0.0
-    for row in range(tl.row_count(table.touching)):
-        if table.touching.forces[row] != 0.0:
-            power += table.touching.forces[row] * _speed(table, x, work, row)
+    for row in range(tl.row_count(table.contact_table)):
+        if table.contact_table.forces[row] != 0.0:
+            power += table.contact_table.forces[row] * _speed(table, x, work, row)
     return power
 
 
 @internal
-def _note(table, x, m, work):
+def _note(table: Table, x: Floats, m: int, work: ContactWork):
     """Note where a step has ended the power there, and the directions in which contacts slide."""
-    touching, found = table.touching, find_slot(table, x)
+    contact_table, found = table.contact_table, find_slot(table, x)
     if found >= 0:
-        tl.slot(touching, table.nv, found).facts.power = touching.settings.power
-    alone = steered_block(touching, m, work)
+        tl.slot(contact_table, table.nv, found).facts.power = contact_table.settings.power
+    alone = steered_block(contact_table, m, work)
     steered = int(work.owner[alone]) if alone >= 0 else -1
-    for k in range(touching.contacts):
-        if touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0:
+    for k in range(contact_table.contacts):
+        if contact_table.modes[k] != tl.SLIDING or contact_table.friction[k] == 0.0:
             continue
-        row, square = touching.first_rows[k], 0.0
-        for j in range(row + 1, row + touching.sizes[k]):
+        row, square = contact_table.first_rows[k], 0.0
+        for j in range(row + 1, row + contact_table.sizes[k]):
             square += work.native[j] ** 2
-        if k != steered and square < (2.0 * begin_speed(touching)) ** 2:
+        if k != steered and square < (2.0 * begin_speed(contact_table)) ** 2:
             continue  # so that the field of the phase is the same in all of its steps
-        for j in range(row + 1, row + touching.sizes[k]):
-            touching.directions[j] = -work.drag[j] / touching.friction[k]
+        for j in range(row + 1, row + contact_table.sizes[k]):
+            contact_table.directions[j] = -work.drag[j] / contact_table.friction[k]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy
-from sarrus.kernels.contact.event_functions import find_dips, write_margins
+from sarrus.kernels.contact.event_functions import find_dips, write_event_functions
 from sarrus.kernels.contact.rows import comes_back
+from sarrus.kernels.integrate.step_control import Step
 from sarrus.kernels.integrate.stepping import finish, set_control, take_step
 from sarrus.kernels.integrate.tolerances import (
     BISECTION_MARGIN,
@@ -20,6 +23,8 @@ from sarrus.kernels.integrate.tolerances import (
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as rs
+from sarrus.kernels.memory.layout import Stages, Table, Workspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
 
@@ -28,7 +33,7 @@ OFF = 2.0
 
 
 @internal
-def event_values(table, x, values, work):
+def event_values(table: Table, x: Floats, values: Floats, work: Workspace):
     """Write the event functions at x, then the multipliers that are watched and the margins of contacts."""
     count = table.n_events
     if count > 0:
@@ -38,13 +43,13 @@ def event_values(table, x, values, work):
         call_kernel(table.acceleration, table, x, la.ANSWER)
         for k in range(table.n_watched):
             values[count + k] = work.lam[int(table.watched[k])]
-    if table.n_margins > 0:
+    if table.n_event_functions > 0:
         set_control(table, x, work)
-        write_margins(table, x, values + (count + table.n_watched))
+        write_event_functions(table, x, values + (count + table.n_watched))
 
 
 @internal
-def are_defined(table, values, kept):
+def are_defined(table: Table, values: Floats, kept: Floats):
     """Tell whether the event functions are numbers; where one is none, keep the values for who asks."""
     for k in range(table.n_events):
         if values[k] != values[k]:
@@ -54,7 +59,7 @@ def are_defined(table, values, kept):
 
 
 @internal
-def _crosses(before, after, direction):
+def _crosses(before: float, after: float, direction: float):
     """Tell whether an event function crosses zero in its direction (−1 falling, 1 rising, 0 both, 2 never)."""
     if direction == OFF:
         return False
@@ -66,20 +71,20 @@ def _crosses(before, after, direction):
 
 
 @internal
-def _is_gap(table, k):
+def _is_gap(table: Table, k: int):
     """Tell whether the k-th event function is the margin of a gap that is open."""
     if table.modes[2 * k + 1] != rs.GAP:
         return False
-    block = k - (la.event_count(table) - table.n_margins)
+    block = k - (la.event_count(table) - table.n_event_functions)
     if block < 0:
         return True
-    touching = table.touching
-    stop = block - touching.contacts
-    return touching.modes[block] == tl.OPEN and not (stop >= 0 and comes_back(touching, stop))
+    contact_table = table.contact_table
+    stop = block - contact_table.contacts
+    return contact_table.modes[block] == tl.OPEN and not (stop >= 0 and comes_back(contact_table, stop))
 
 
 @internal
-def _exactness(table, x):
+def _exactness(table: Table, x: Floats):
     """Return the margin of a gap that is rounding at x."""
     factors, largest = la.factors_of(table), 0.0
     for i in range(table.nq):
@@ -88,16 +93,16 @@ def _exactness(table, x):
 
 
 @internal
-def look_between(table, x, h, stages):
+def look_between(table: Table, x: Floats, h: float, stages: Stages):
     """Find when open gaps come near zero within a step of length h; False: it is too long to tell."""
     count = la.event_count(table)
-    margins, dips = count - table.n_margins, stages.values + 3 * count
-    before, after = table.values + margins, stages.values + margins
+    event_functions, dips = count - table.n_event_functions, stages.values + 3 * count
+    before, after = table.values + event_functions, stages.values + event_functions
     return find_dips(table, x, stages.new, h, stages.slopes, before, after, dips)
 
 
 @internal
-def locate(table, x, step, what, stages, work):
+def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, work: Workspace):
     """Find and log crossings within the step from x to ``new``, whose values are there.
 
     The earliest terminal event shortens the step: its state goes to ``new``. So does that of another declared one with
@@ -111,7 +116,7 @@ def locate(table, x, step, what, stages, work):
     copy(stages.new, stages.trial, la.input_size(table))
     earliest, stop, ends = step.h, False, False
     for k in range(count):
-        found[k] = _time_of_event(table, x, step, what, k, stages, work)
+        found[k] = _time_of_event(table, x, step, request, k, stages, work)
         terminal = modes[2 * k + 1] != 0.0
         if (terminal or (table.n_errors > 0 and k < table.n_events)) and found[k] <= earliest:
             stop = terminal or (stop and found[k] == earliest)
@@ -122,12 +127,12 @@ def locate(table, x, step, what, stages, work):
             state.before_event = x[clock] + earliest - 2.0 * near
             return False, True
         take_step(table, False, step.near, x, earliest, slopes, stages.new, work)
-        finish(table, stages.new, what)
+        finish(table, stages.new, request)
         event_values(table, stages.new, after, work)
         end, ends = earliest, False
         for k in range(count):  # what crosses before that, and would come back by the end of the whole step
             if found[k] > end and _crosses(before[k], after[k], modes[2 * k]):
-                found[k] = _time_of_event_by(table, x, step, what, k, end, after[k], stages, work)
+                found[k] = _time_of_event_by(table, x, step, request, k, end, after[k], stages, work)
                 terminal = modes[2 * k + 1] != 0.0
                 if (terminal or (table.n_errors > 0 and k < table.n_events)) and found[k] < earliest:
                     earliest, stop, ends = found[k], terminal, True
@@ -142,47 +147,70 @@ def locate(table, x, step, what, stages, work):
 
 
 @internal
-def _time_of_event(table, x, step, what, k, stages, work):
+def _time_of_event(
+    table: Table, x: Floats, step: Step, request: Any, k: int, stages: Stages, work: Workspace
+):
     """Return when within a step the k-th function crosses zero, infinite where it does not."""
     count, direction = la.event_count(table), table.modes[2 * k]
-    margin, before, after = k - (count - table.n_margins), table.values[k], stages.values[k]
+    margin, before, after = k - (count - table.n_event_functions), table.values[k], stages.values[k]
     if margin >= 0 and before <= 0.0:  # from the start, as rounding may have it: it may not fall much further
         if before <= UNSEEN_EVENT:
             return min(step.h, table.settings.event_tolerance) if after < before else np.inf
         if after > UNSEEN_EVENT:
             return np.inf
-        return _time_of_crossing(table, x, step, what, k, UNSEEN_EVENT, step.h, after, stages, work)
+        return _time_of_crossing(table, x, step, request, k, UNSEEN_EVENT, step.h, after, stages, work)
     if _crosses(before, after, direction):
-        return _time_of_event_by(table, x, step, what, k, step.h, after, stages, work)
+        return _time_of_event_by(table, x, step, request, k, step.h, after, stages, work)
     dip = stages.values[3 * count + margin] if margin >= 0 else 0.0
-    if not (dip > 0.0 and _reaches(table, x, step, dip, what, stages, work)):
+    if not (dip > 0.0 and _reaches(table, x, step, dip, request, stages, work)):
         return np.inf
     after = stages.values[count + k]
     if not _crosses(before, after, direction):
         return np.inf
-    return _time_of_event_by(table, x, step, what, k, dip, after, stages, work)
+    return _time_of_event_by(table, x, step, request, k, dip, after, stages, work)
 
 
 @internal
-def _time_of_event_by(table, x, step, what, k, end, value, stages, work):
+def _time_of_event_by(
+    table: Table,
+    x: Floats,
+    step: Step,
+    request: Any,
+    k: int,
+    end: float,
+    value: float,
+    stages: Stages,
+    work: Workspace,
+):
     """Return how long after the start of a step, before ``end``, the k-th function crosses zero, or a gap is zero."""
     if table.values[k] >= CLEAR_GAP and _is_gap(table, k):
-        return _time_of_contact(table, x, step, what, k, end, value, stages, work)
-    return _time_of_crossing(table, x, step, what, k, 0.0, end, value, stages, work)
+        return _time_of_contact(table, x, step, request, k, end, value, stages, work)
+    return _time_of_crossing(table, x, step, request, k, 0.0, end, value, stages, work)
 
 
 @internal
-def _reaches(table, x, step, h, what, stages, work):
+def _reaches(table: Table, x: Floats, step: Step, h: float, request: Any, stages: Stages, work: Workspace):
     """Take a step of another length to ``trial``, write the values there behind those at the end; False: it failed."""
     good = take_step(table, False, step.near, x, h, stages.slopes, stages.trial, work)
-    if not good or not finish(table, stages.trial, what):
+    if not good or not finish(table, stages.trial, request):
         return False
     event_values(table, stages.trial, stages.values + la.event_count(table), work)
     return True
 
 
 @internal
-def _time_of_crossing(table, x, step, what, k, level, end, value, stages, work):
+def _time_of_crossing(
+    table: Table,
+    x: Floats,
+    step: Step,
+    request: Any,
+    k: int,
+    level: float,
+    end: float,
+    value: float,
+    stages: Stages,
+    work: Workspace,
+):
     """Return how long after the start of a step the k-th function crosses a level, which has a ``value`` at an ``end``.
 
     The step is repeated with a shorter h (Illinois method).
@@ -197,7 +225,7 @@ def _time_of_crossing(table, x, step, what, k, level, end, value, stages, work):
         middle = low + (high - low) * f_low / (f_low - f_high)
         margin = BISECTION_MARGIN * (high - low)
         middle = min(max(middle, low + margin), high - margin)
-        if not _reaches(table, x, step, middle, what, stages, work):
+        if not _reaches(table, x, step, middle, request, stages, work):
             break
         now = values[k] - level
         if _crosses(before, now, direction):
@@ -208,7 +236,17 @@ def _time_of_crossing(table, x, step, what, k, level, end, value, stages, work):
 
 
 @internal
-def _time_of_contact(table, x, step, what, k, end, value, stages, work):
+def _time_of_contact(
+    table: Table,
+    x: Floats,
+    step: Step,
+    request: Any,
+    k: int,
+    end: float,
+    value: float,
+    stages: Stages,
+    work: Workspace,
+):
     """Return how long after the start of a step a gap is zero whose margin has a ``value`` below zero at an ``end``.
 
     It is found to the digits of the coordinates, as hits that are all late or early add up. The step is repeated with a
@@ -226,7 +264,7 @@ def _time_of_contact(table, x, step, what, k, end, value, stages, work):
         middle = low + (high - low) * weight_low / (weight_low - weight_high)
         if i > 0:
             middle = _parabola_falls(low, high, third, f_low, f_high, f_third, middle)
-        if not low < middle < high or not _reaches(table, x, step, middle, what, stages, work):
+        if not low < middle < high or not _reaches(table, x, step, middle, request, stages, work):
             break
         now = values[k] - ZERO_GAP_EVENT
         if abs(now) < exact:
@@ -241,7 +279,9 @@ def _time_of_contact(table, x, step, what, k, end, value, stages, work):
 
 
 @internal
-def _parabola_falls(low, high, third, f_low, f_high, f_third, otherwise):
+def _parabola_falls(
+    low: float, high: float, third: float, f_low: float, f_high: float, f_third: float, otherwise: float
+):
     """Return where the parabola through three points falls through zero between the first two, else ``otherwise``."""
     slope, slope_of_third = (f_high - f_low) / (high - low), (f_third - f_low) / (third - low)
     square = (slope_of_third - slope) / (third - high)

@@ -17,7 +17,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.factor import Matrix
+from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import copy, copy_scaled, dot, fill
 from sarrus.kernels.integrate.mode_tangent import (
     NOTHING_ACTS,
@@ -29,7 +30,8 @@ from sarrus.kernels.integrate.mode_tangent import (
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import JACOBIAN_DIFFERENCE
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.layout import LocalArray, Table, Workspace
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
 
@@ -49,16 +51,16 @@ class Terms(NamedTuple):
 
 
 @internal
-def _terms(table, local):
+def _terms(table: Table, local: LocalArray):
     """Return the derivatives in the array of the method."""
     nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
     wide = nv + 1
     sizes = Terms(nv * nv, nc * nv, nv * wide, nv * nv, nc * wide, nc * nv, nc * wide, nv * nu, nq * wide)
-    return laid(local.terms, sizes)
+    return view_fields(local.terms, sizes)
 
 
 @internal
-def linearize(table, x, local, work):
+def linearize(table: Table, x: Floats, local: LocalArray, work: Workspace):
     """Write coordinates, directions and model at x to ``local``; False where the rank is not the generic one."""
     nv, nc, size = table.nv, table.nc, la.input_size(table)
     dof = nv - table.generic_rank
@@ -86,7 +88,7 @@ def linearize(table, x, local, work):
 
 
 @internal
-def _directions(table, x, terms, local):
+def _directions(table: Table, x: Floats, terms: Terms, local: LocalArray):
     """Write the directions of the coordinates, and how the configuration drifts with time: ∂φ/∂t = ψ − A v = −A v."""
     nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     bound, rank = table.holonomic_rank, table.generic_rank
@@ -119,7 +121,7 @@ def _directions(table, x, terms, local):
 
 
 @internal
-def _column(table, k, held, terms, local, work):
+def _column(table: Table, k: int, held: int, terms: Terms, local: LocalArray, work: Workspace):
     """Write the k-th column of the model: how (ẏ, η̇) changes along the k-th direction; ``held`` rows are of a phase."""
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     simple, ny, dof = table.simple_rate == 1, nv - table.holonomic_rank, nv - table.generic_rank
@@ -172,7 +174,15 @@ def _column(table, k, held, terms, local, work):
 
 
 @internal
-def _control_change(table, local, place, along, placed, in_time, work):
+def _control_change(
+    table: Table,
+    local: LocalArray,
+    place: Floats,
+    along: Floats,
+    placed: bool,
+    in_time: bool,
+    work: Workspace,
+):
     """Write how the controls of a law change along a direction, by central differences."""
     nq, nv, nu = table.nq, table.nv, table.nu
     state, longest = local.state, 1.0
@@ -189,14 +199,14 @@ def _control_change(table, local, place, along, placed, in_time, work):
         if in_time:
             state[nq + nv + nu] += part
         if placed:
-            move(table, state, work.step, work.x)
+            retract(table, state, work.step, work.x)
         set_control(table, state, work)
         for k in range(nu):
             local.control[k] += 0.5 * state[nq + nv + k] / part
 
 
 @internal
-def _coordinate_rows(local, nq, nv, ny):
+def _coordinate_rows(local: LocalArray, nq: int, nv: int, ny: int):
     """Write R = Z_hᵀ N⁺, N⁺ = (NᵀN)⁻¹ Nᵀ; False where N has no full rank."""
     gram = local.turned
     for i in range(nv):
@@ -228,14 +238,14 @@ class RowsRoom(NamedTuple):
 
 
 @internal
-def _room(local, m, n):
+def _room(local: LocalArray, m: int, n: int):
     """Return the room for m rows of length n."""
     big = m + n + 1
-    return laid(local.work, RowsRoom(m * n, big, big, big, big, big))
+    return view_fields(local.work, RowsRoom(m * n, big, big, big, big, big))
 
 
 @internal
-def _matrix(table, local, m):
+def _matrix(table: Table, local: LocalArray, m: int):
     """Return the matrix of the first m rows of A."""
     room = _room(local, m, table.nv)
     order = la.permutation(table)
@@ -243,7 +253,7 @@ def _matrix(table, local, m):
 
 
 @internal
-def _factor(table, A, jacobian, limit):
+def _factor(table: Table, A: Matrix, jacobian: Floats, limit: int):
     """Copy the rows at ``jacobian``, times their factors, and factor them; False where the rank is below limit."""
     for j in range(A.m):
         copy_scaled(la.row_factor(table, j), jacobian + j * A.n, A.rows + j * A.n, A.n)
@@ -254,7 +264,7 @@ def _factor(table, A, jacobian, limit):
 
 
 @internal
-def _least_norm(table, A, rank, b, x):
+def _least_norm(table: Table, A: Matrix, rank: int, b: Floats, x: Floats):
     """Write A⁺ b, b times the factors of the rows, which stays in its place; the room behind the norms serves."""
     for j in range(A.m):
         b[j] *= la.row_factor(table, j)
@@ -262,7 +272,7 @@ def _least_norm(table, A, rank, b, x):
 
 
 @internal
-def _null_space(A, rank, rows):
+def _null_space(A: Matrix, rank: int, rows: Floats):
     """Write an orthonormal basis of the null space of A, as rows."""
     n = A.n
     for r in range(n - rank):
@@ -273,18 +283,18 @@ def _null_space(A, rank, rows):
 
 
 @internal
-def _clear(values, count):
+def _clear(values: Floats, count: int):
     fill(values, 0.0, count)
 
 
 @internal
-def add_product(a, m, stride, n, x, out, sign):
+def add_product(a: Floats, m: int, stride: int, n: int, x: Floats, out: Floats, sign: float):
     """Add ± a x to out, a the m × n matrix with rows ``stride`` apart."""
     for i in range(m):
         out[i] += sign * dot(a + i * stride, x, n)
 
 
 @internal
-def _add_column(a, m, stride, column, out, sign):
+def _add_column(a: Floats, m: int, stride: int, column: int, out: Floats, sign: float):
     for i in range(m):
         out[i] += sign * a[i * stride + column]

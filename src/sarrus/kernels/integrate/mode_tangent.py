@@ -22,6 +22,9 @@ from sarrus.kernels.integrate.contact_modes import hold_rows
 from sarrus.kernels.integrate.tolerances import MODES_REFINEMENTS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, PhaseTangent
+from sarrus.kernels.memory.layout import LocalArray, Table
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal
 
@@ -30,82 +33,91 @@ NOTHING_ACTS = -1
 
 
 @internal
-def acts(table):
+def acts(table: Table):
     """Tell whether something is closed or rubs."""
-    return table.n_margins > 0 and exists(table.touching) and table.touching.acting > 0
+    return table.n_event_functions > 0 and exists(table.contact_table) and table.contact_table.n_active > 0
 
 
 @internal
-def _tangent(table):
-    return tl.phase_tangent(table.touching, table, la.input_size(table))
+def _tangent(table: Table):
+    return tl.phase_tangent(table.contact_table, table, la.input_size(table))
 
 
 @internal
-def particular_change(table):
+def particular_change(table: Table):
     """Return the room for a change of the acceleration that the constraints demand, see `add_held`."""
     return _tangent(table).particular
 
 
 @internal
-def load_tangent(table, local):
+def load_tangent(table: Table, local: LocalArray):
     """Evaluate the derivatives of contacts at the start of a step, where the phase's acceleration has just been found.
 
     Returns the number of rows that are held, `NOTHING_ACTS` where there is no phase.
     """
     if not acts(table):
         return NOTHING_ACTS
-    touching, size = table.touching, la.input_size(table) + table.nv
-    own, work = _tangent(table), tl.touch_work(touching, table.nq, table.nv, size - table.nv)
-    own.power[0] = touching.settings.power
+    contact_table, size = table.contact_table, la.input_size(table) + table.nv
+    own, work = _tangent(table), tl.contact_work(contact_table, table.nq, table.nv, size - table.nv)
+    own.power[0] = contact_table.settings.power
     fill(own.spent, 0.0, 2 * table.nv + 1)
-    if touching.contacts > 0:
+    if contact_table.contacts > 0:
         copy(local.start, own.input, size)
-        copy(touching.forces, own.input + size, touching.contact_rows)
-        call_native(touching.tangent, own.input, own.force_q)
-    m, slow = hold_rows(touching, work), slow_contact(touching, work)
+        copy(contact_table.forces, own.input + size, contact_table.contact_rows)
+        call_native(contact_table.tangent, own.input, own.force_q)
+    m, slow = hold_rows(contact_table, work), slow_contact(contact_table, work)
     steered = slow >= 0 and load_steering(table, m, slow, local.start + (size - table.nv), own, work)
     own.steered[0] = slow if steered else -1.0
     return m
 
 
 @internal
-def add_force_changes(table, place, way, placed, in_time, force):
+def add_force_changes(table: Table, place: Floats, way: Floats, placed: bool, in_time: bool, force: Floats):
     """Subtract from ``force`` how Rᵀ r changes along (place, way) as rows and directions do, r as it is.
 
     Writes the changes of the velocities of rows and of drags.
     """
-    touching, nv = table.touching, table.nv
-    own, work = _tangent(table), tl.touch_work(touching, table.nq, nv, la.input_size(table))
-    rows, contact_rows, wide = tl.row_count(touching), touching.contact_rows, nv + 1
+    contact_table, nv = table.contact_table, table.nv
+    own, work = _tangent(table), tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
+    rows, contact_rows, wide = tl.row_count(contact_table), contact_table.contact_rows, nv + 1
     fill(own.drag, 0.0, rows)
     for row in range(rows):
         own.speeds[row] = along(table, work, row, way)
     for row in range(contact_rows):
         own.speeds[row] += _change(own.slip_q + row * wide, place, placed, in_time, nv)
     if placed or in_time:
-        for i in range(nv if touching.contacts > 0 else 0):
+        for i in range(nv if contact_table.contacts > 0 else 0):
             force[i] -= _change(own.force_q + i * wide, place, placed, in_time, nv)
-    for k in range(touching.contacts):
-        if touching.modes[k] != tl.SLIDING or touching.friction[k] == 0.0 or touching.sizes[k] < 3:
+    for k in range(contact_table.contacts):
+        if (
+            contact_table.modes[k] != tl.SLIDING
+            or contact_table.friction[k] == 0.0
+            or contact_table.sizes[k] < 3
+        ):
             continue
-        row = touching.first_rows[k]
-        _turn(touching, k, own, work)
-        for j in range(row + 1, row + touching.sizes[k]):
-            axpy(-touching.forces[row] * own.drag[j], row_of(table, work, j), force, nv)
+        row = contact_table.first_rows[k]
+        _turn(contact_table, k, own, work)
+        for j in range(row + 1, row + contact_table.sizes[k]):
+            axpy(-contact_table.forces[row] * own.drag[j], row_of(table, work, j), force, nv)
 
 
 @internal
-def _change(derivatives, place, placed, in_time, nv):
+def _change(derivatives: Floats, place: Floats, placed: bool, in_time: bool, nv: int):
     """Return a row of derivatives by place, then by time, along a direction."""
     change = derivatives[nv] if in_time else 0.0
     return change + dot(derivatives, place, nv) if placed else change
 
 
 @internal
-def _turn(touching, k, own, work):
+def _turn(contact_table: ContactTable, k: int, own: PhaseTangent, work: ContactWork):
     """Write how the drag of a contact that slides changes with the velocities of its rows: see `phases._rub`."""
-    row, n, still = touching.first_rows[k], touching.sizes[k], begin_speed(touching)
-    slip, way, change, drag = work.native + row, touching.directions + row, own.speeds + row, own.drag + row
+    row, n, still = contact_table.first_rows[k], contact_table.sizes[k], begin_speed(contact_table)
+    slip, way, change, drag = (
+        work.native + row,
+        contact_table.directions + row,
+        own.speeds + row,
+        own.drag + row,
+    )
     square, forward, rise = 0.0, 0.0, 0.0
     for j in range(1, n):
         square += slip[j] * slip[j]
@@ -129,17 +141,19 @@ def _turn(touching, k, own, work):
         drag[j] = (change[j] + fall * way[j]) / size
         across += drag[j] * (slip[j] + aside * way[j]) / size
     for j in range(1, n):
-        drag[j] = -touching.friction[k] * (drag[j] - across * (slip[j] + aside * way[j]) / size)
+        drag[j] = -contact_table.friction[k] * (drag[j] - across * (slip[j] + aside * way[j]) / size)
 
 
 @internal
-def add_held(table, m, k, place, way, placed, in_time, local):
+def add_held(
+    table: Table, m: int, k: int, place: Floats, way: Floats, placed: bool, in_time: bool, local: LocalArray
+):
     """Add to ``change`` of η̇ along the k-th coordinate what the forces on the m rows that are held do to keep these.
 
     ``tangent.particular`` has A⁺ of the change of the constraints. Notes how the power of all forces changes.
     """
-    touching, nv, dof = table.touching, table.nv, table.nv - table.generic_rank
-    own, work = _tangent(table), tl.touch_work(touching, table.nq, nv, la.input_size(table))
+    contact_table, nv, dof = table.contact_table, table.nv, table.nv - table.generic_rank
+    own, work = _tangent(table), tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
     for r in range(dof):
         axpy(local.change[r], local.motions + r * nv, own.particular, nv)
     for i in range(m):
@@ -148,16 +162,16 @@ def add_held(table, m, k, place, way, placed, in_time, local):
     fill(own.turned, 0.0, nv)
     if own.steered[0] >= 0.0:
         slow = int(own.steered[0])
-        for j in range(1, touching.sizes[slow]):
-            row = touching.first_rows[slow] + j
+        for j in range(1, contact_table.sizes[slow]):
+            row = contact_table.first_rows[slow] + j
             own.bias[m + j - 1] = _change_of_row(table, row, place, way, placed, in_time, own, work)
         turn_steered(table, m, slow, own, work)
         for i in range(m):
             own.bias[i] += along(table, work, int(work.which[i]), own.turned)
     for _ in range(MODES_REFINEMENTS):
         for i in range(m):
-            held = work.operator[i * (m + 1)] == 0.0
-            own.left[i] = 0.0 if held else -own.bias[i] - dot(work.operator + i * m, own.forces, m)
+            held = work.delassus[i * (m + 1)] == 0.0
+            own.left[i] = 0.0 if held else -own.bias[i] - dot(work.delassus + i * m, own.forces, m)
         for i in range(m):
             own.forces[i] += dot(work.inverse + i * m, own.left, m)
     for i in range(m):
@@ -168,48 +182,57 @@ def add_held(table, m, k, place, way, placed, in_time, local):
 
 
 @internal
-def _change_of_row(table, row, place, way, placed, in_time, own, work):
+def _change_of_row(
+    table: Table,
+    row: int,
+    place: Floats,
+    way: Floats,
+    placed: bool,
+    in_time: bool,
+    own: PhaseTangent,
+    work: ContactWork,
+):
     """Return how the acceleration of a row changes with that of the mechanism at ``particular``, and as it turns."""
     nv, change = table.nv, along(table, work, row, own.particular)
-    if row >= table.touching.contact_rows:
+    if row >= table.contact_table.contact_rows:
         return change
     change += dot(own.bias_v + row * nv, way, nv)
     return change + _change(own.bias_q + row * (nv + 1), place, placed, in_time, nv)
 
 
 @internal
-def _power_change(table, m, own, work):
+def _power_change(table: Table, m: int, own: PhaseTangent, work: ContactWork):
     """Return how the power of all forces changes: where velocities and directions do, and the forces that are found."""
-    touching, change = table.touching, 0.0
-    for row in range(tl.row_count(touching)):
-        change += touching.forces[row] * own.speeds[row]
-    for k in range(touching.contacts):
-        row = touching.first_rows[k]
-        for j in range(row + 1, row + touching.sizes[k]):
-            change += touching.forces[row] * own.drag[j] * work.native[j]
+    contact_table, change = table.contact_table, 0.0
+    for row in range(tl.row_count(contact_table)):
+        change += contact_table.forces[row] * own.speeds[row]
+    for k in range(contact_table.contacts):
+        row = contact_table.first_rows[k]
+        for j in range(row + 1, row + contact_table.sizes[k]):
+            change += contact_table.forces[row] * own.drag[j] * work.native[j]
     for i in range(m):
         row = int(work.which[i])
-        for j in range(row + 1, row + touching.widths[row]):
+        for j in range(row + 1, row + contact_table.widths[row]):
             if work.drag[j] != 0.0:
                 change += own.forces[i] * work.drag[j] * work.native[j]
     return change
 
 
 @internal
-def stage_of_work(table, stage, weights, slope, h, u, n):
+def stage_of_work(table: Table, stage: int, weights: Floats, slope: float, h: float, u: Floats, n: int):
     """Solve for the stage of the work of all forces, which is one more coordinate that none depends on.
 
     ``u`` is the stage of the others, ``weights`` the row of C; the power at a stage is that of the last acceleration.
     """
     own = _tangent(table)
-    power = own.power[0] if stage == 0 else table.touching.settings.power
+    power = own.power[0] if stage == 0 else table.contact_table.settings.power
     value = h * (power + dot(own.spent, u, n) + h * slope * own.spent[n])
     value += dot(weights, own.stages, stage)
     own.stages[stage] = table.scheme[0] * value
 
 
 @internal
-def note_work(table, time, h):
+def note_work(table: Table, time: float, h: float):
     """Note where a step of length h ends, and the work of all forces in it, the sum of its stages by the weights m."""
     own, count = _tangent(table), table.n_implicit_stages
     ends = table.scheme + (1 + 2 * count * count + 2 * count)

@@ -10,24 +10,28 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy, fill
 from sarrus.kernels.contact.rows import find_slot
+from sarrus.kernels.integrate.step_control import Step
 from sarrus.kernels.integrate.stepping import finish, slope, take_step
 from sarrus.kernels.integrate.tolerances import END_OF_STEP, SAME_INSTANT
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.contact_layout import Slot
+from sarrus.kernels.memory.layout import Stages, Table, Workspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.run_state import CONDITION, ENERGY, LARGEST, N_FACTS, RANK, RESIDUAL, SMALLEST
 from sarrus.kernels.memory.tolerances import MOST_LOOKS, NEXT_LOOK
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import exists, internal, kept_at
+from sarrus.kernels.platform.pointers import exists, internal, stored_contact_at
 
 
 @internal
-def record(table, x, rank, work):
+def record(table: Table, x: Floats, rank: int, work: Workspace):
     """Write the next record: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     n = nq + nv
-    touched = exists(table.touching) and not exists(table.batch)  # of many runs these are not kept
-    more = tl.fixed_rows(table.touching) + 1 if touched else 0
+    touched = exists(table.contact_table) and not exists(table.batch)  # of many runs these are not kept
+    more = tl.fixed_rows(table.contact_table) + 1 if touched else 0
     row = table.records + int(table.run.filled) * (1 + n + nv + nu + nc + N_FACTS + more)
     table.run.filled += 1.0
     row[0] = x[n + nu]
@@ -52,28 +56,28 @@ def record(table, x, rank, work):
             residual = max(residual, abs(work.native[j]))
     row[at + RESIDUAL] = residual
     if touched:
-        _record_touching(table, x, row + (at + N_FACTS))
+        _record_contacts(table, x, row + (at + N_FACTS))
 
 
 @internal
-def _record_touching(table, x, row):
+def _record_contacts(table: Table, x: Floats, row: Floats):
     """Write the forces, those of a time step or of a smooth phase at x, and the energy that contacts have taken."""
-    touching, found = table.touching, find_slot(table, x)
-    rows = tl.fixed_rows(touching)
+    contact_table, found = table.contact_table, find_slot(table, x)
+    rows = tl.fixed_rows(contact_table)
     fill(row, 0.0, rows + 1)
-    phase = table.n_margins > 0
-    if phase and touching.acting == 0:
-        row[rows] = touching.settings.loss
+    phase = table.n_event_functions > 0
+    if phase and contact_table.n_active == 0:
+        row[rows] = contact_table.settings.loss
     elif found >= 0:
-        slot = tl.slot(touching, table.nv, found)
-        copy(touching.forces if phase else slot.forces, row, rows)
+        slot = tl.slot(contact_table, table.nv, found)
+        copy(contact_table.forces if phase else slot.forces, row, rows)
         row[rows] = slot.facts.loss
-        if exists(touching.colliding):
+        if exists(contact_table.geometry):
             _log_contacts(table, x[table.nq + table.nv + table.nu], slot)
 
 
 @internal
-def note_look(table, x):
+def note_look(table: Table, x: Floats):
     """Note t and q at ``table.looks``: some states on the way of runs with few records, more steps apart each time."""
     state, nq = table.run, table.nq
     row = table.looks + int(state.looked) * (1 + nq)
@@ -84,21 +88,23 @@ def note_look(table, x):
 
 
 @internal
-def _log_contacts(table, time, slot):
+def _log_contacts(table: Table, time: float, slot: Slot):
     """Log the contacts between geometries of the last step that had a force."""
-    touching = table.touching
+    contact_table = table.contact_table
     for k in range(int(slot.facts.kept)):
-        kept = kept_at(slot.kept + cl.N_KEPT * k)
+        kept = stored_contact_at(slot.kept + cl.N_KEPT * k)
         if kept.fx == 0.0 and kept.fy == 0.0 and kept.fz == 0.0:
             continue
-        own = touching.log + cl.N_LOGGED * touching.logged
+        own = contact_table.log + cl.N_LOGGED * contact_table.logged
         own[0] = time
         copy(kept, own + 1, cl.N_KEPT)
-        touching.logged += 1
+        contact_table.logged += 1
 
 
 @internal
-def record_between(table, x, step, time, what, stages, work):
+def record_between(
+    table: Table, x: Floats, step: Step, time: float, level: int, stages: Stages, work: Workspace
+):
     """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
     clock, slopes, trial = table.nq + table.nv + table.nu, stages.slopes, stages.trial
     if abs(time - x[clock]) <= END_OF_STEP * step.h:
@@ -106,7 +112,7 @@ def record_between(table, x, step, time, what, stages, work):
     else:
         take_step(table, False, step.near, x, time - x[clock], slopes, trial, work)
         trial[clock] = time
-        if not finish(table, trial, what):
+        if not finish(table, trial, level):
             return False
     rank = slope(table, trial, la.PIVOTS, slopes, table.n_stages, work)
     record(table, trial, rank, work)
@@ -114,7 +120,7 @@ def record_between(table, x, step, time, what, stages, work):
 
 
 @internal
-def _wanted(table, k):
+def _wanted(table: Table, k: float):
     """Return the k-th time at which a record is wanted: of a grid, or of a list; infinite after the last one."""
     state = table.run
     if state.grid > 0.0:
@@ -123,7 +129,7 @@ def _wanted(table, k):
 
 
 @internal
-def count_wanted(table, t, h):
+def count_wanted(table: Table, t: float, h: float):
     """Return how many records, at most, are wanted in a step from t to t + h."""
     state = table.run
     if state.grid > 0.0:
@@ -135,8 +141,8 @@ def count_wanted(table, t, h):
 
 
 @internal
-def record_passed(table, x, step, what, stages, work):
-    """Record what is wanted within the step from x to ``new``; ``what`` is what its end was projected on.
+def record_passed(table: Table, x: Floats, step: Step, level: int, stages: Stages, work: Workspace):
+    """Record what is wanted within the step from x to ``new``; ``level`` is what its end was projected on.
 
     Returns whether each can be projected, and whether ``new`` is wanted.
     """
@@ -149,5 +155,5 @@ def record_passed(table, x, step, what, stages, work):
         state.grid_next += 1.0
         if abs(wanted - end) <= close:
             return True, True
-        if not record_between(table, x, step, wanted, what, stages, work):
+        if not record_between(table, x, step, wanted, level, stages, work):
             return False, False

@@ -16,7 +16,7 @@ from sarrus.kernels.integrate.local_model import add_product, linearize
 from sarrus.kernels.integrate.mode_tangent import acts, note_work, stage_of_work
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.layout import LocalArray, Table, Workspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
@@ -29,10 +29,10 @@ from sarrus.kernels.solve.chart import (
     correct_velocity,
     position_residual,
 )
-from sarrus.kernels.solve.projection import MAX_ITERATIONS, move
+from sarrus.kernels.solve.projection import MAX_ITERATIONS, retract
 
 
-def rosenbrock(table: Table, x: Floats, what: int) -> int:
+def rosenbrock(table: Table, x: Floats, level: int) -> int:
     """Take a step of length ``local.header.length`` from x; its end goes to ``state`` in local, its error to slopes[1].
 
     Returns 0, or −1 where it cannot be taken: Newton diverges (a shorter step helps), the matrix is singular, or the
@@ -80,7 +80,7 @@ def rosenbrock(table: Table, x: Floats, what: int) -> int:
 
 
 @internal
-def _stage(table, local, stage, weights, h, work):
+def _stage(table: Table, local: LocalArray, stage: int, weights: Floats, h: float, work: Workspace):
     """Solve for one u_i; False where there is no acceleration."""
     nq, nv, state = table.nq, table.nv, local.state
     ny, dof, count = nv - table.holonomic_rank, nv - table.generic_rank, table.n_implicit_stages
@@ -108,7 +108,7 @@ def _stage(table, local, stage, weights, h, work):
 
 
 @internal
-def _write_error(table, local, h, work):
+def _write_error(table: Table, local: LocalArray, h: float, work: Workspace):
     """Write the last stage to slopes[1]: the error as a change of (q, v) over h, which explicit methods leave there."""
     nq, nv, ny = table.nq, table.nv, table.nv - table.holonomic_rank
     n = ny + nv - table.generic_rank
@@ -130,7 +130,7 @@ def _write_error(table, local, h, work):
 
 
 @internal
-def _is_known(table, x, local):
+def _is_known(table: Table, x: Floats, local: LocalArray):
     """Tell whether the linear model in ``local`` is that at x."""
     known = (
         local.header.valid == 1.0
@@ -145,7 +145,7 @@ def _is_known(table, x, local):
 
 
 @internal
-def _combine(weights, count, factor, n, local):
+def _combine(weights: Floats, count: int, factor: float, n: int, local: LocalArray):
     """Write the sum of the first ``count`` stages with these weights, times ``factor``."""
     fill(local.change, 0.0, n)
     for j in range(count):
@@ -155,7 +155,7 @@ def _combine(weights, count, factor, n, local):
 
 
 @internal
-def _settle(table, local, time, work):
+def _settle(table: Table, local: LocalArray, time: float, work: Workspace):
     """Write to ``state`` the state a ``time`` after the start whose coordinates differ from those there by ``change``.
 
     False where Newton's method does not converge.
@@ -174,12 +174,12 @@ def _settle(table, local, time, work):
             state[nq + i] += local.change[ny + r] * local.motions[r * nv + i]
         if not np.isfinite(step + state[nq + i]):
             return False
-    move(table, state, work.step, work.x)
+    retract(table, state, work.step, work.x)
     return _close(table, local, work) and _slow(table, local, work)
 
 
 @internal
-def _close(table, local, work):
+def _close(table: Table, local: LocalArray, work: Workspace):
     """Correct q in ``state`` until φ = 0 and y is what it should be; False where Newton does not contract."""
     nq, nv, nh, bound, state = table.nq, table.nv, table.nh, table.holonomic_rank, local.state
     ny, simple, small, before = nv - bound, table.simple_rate == 1, table.settings.position_tolerance, 0.0
@@ -204,7 +204,7 @@ def _close(table, local, work):
 
 
 @internal
-def _slow(table, local, work):
+def _slow(table: Table, local: LocalArray, work: Workspace):
     """Correct v in ``state`` until ψ = 0 and η is what it should be; False where something is not finite."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     if nc == 0:
@@ -216,7 +216,7 @@ def _slow(table, local, work):
 
 
 @internal
-def _turn(table, local, state, nq, nv, ny):
+def _turn(table: Table, local: LocalArray, state: Floats, nq: int, nv: int, ny: int):
     """Write W = R N(q) to ``turned`` and to ``bias`` what y still lacks; return the size of that."""
     call_native(table.rate_matrix, state, local.rates)
     size = 0.0
@@ -235,7 +235,7 @@ def _turn(table, local, state, nq, nv, ny):
 
 
 @internal
-def _factor(a, n, swaps):
+def _factor(a: Floats, n: int, swaps: Floats):
     """Factor the n × n matrix at ``a`` in place with row pivoting; ``swaps`` gets the pivot rows. False if singular."""
     for k in range(n):
         pivot, size = k, abs(a[k * n + k])
@@ -259,7 +259,7 @@ def _factor(a, n, swaps):
 
 
 @internal
-def _solve(a, n, swaps, x):
+def _solve(a: Floats, n: int, swaps: Floats, x: Floats):
     """Replace the vector at x by the solution for the matrix that `_factor` left."""
     for k in range(n):
         pivot = int(swaps[k])

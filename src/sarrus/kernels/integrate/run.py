@@ -21,14 +21,14 @@ from sarrus.kernels.integrate.recording import (
 )
 from sarrus.kernels.integrate.sampling import is_due, measures, take_sample
 from sarrus.kernels.integrate.singularity_crossing import enter, follow, is_full
-from sarrus.kernels.integrate.step_control import AGAIN, GO, adaptive_step, approach, fixed_step, judge
+from sarrus.kernels.integrate.step_control import AGAIN, GO, Step, adaptive_step, approach, fixed_step, judge
 from sarrus.kernels.integrate.stepping import finish, separates, slope, take_step
 from sarrus.kernels.integrate.stiffness import classical_size, note_stability, wants_other_method
 from sarrus.kernels.integrate.stretches import passes_break
 from sarrus.kernels.integrate.tolerances import CHART_AHEAD, CHART_NEARLY, SAME_INSTANT
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as rs
-from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.layout import Stages, Table, Workspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel
 from sarrus.kernels.platform.pointers import exists, internal
@@ -83,13 +83,13 @@ def advance(table: Table, x: Floats, room: int) -> int:
             return rs.RUNNING
         if table.n_invariants > 0 and changes(table, x, step.h, stages.slopes, work):
             return rs.NOT_INVARIANT
-        what = _projected(table)
-        code, h_lambda = _attempt(table, x, size, speed, step, what, stages, work)
+        level = _projected(table)
+        code, h_lambda = _attempt(table, x, size, speed, step, level, stages, work)
         if code == AGAIN:
             continue
         if code != GO:
             return code
-        code, stop, on_time = _pass(table, x, step, what, stages, work)
+        code, stop, on_time = _pass(table, x, step, level, stages, work)
         if code == AGAIN:
             continue
         if code != GO:
@@ -104,7 +104,7 @@ def advance(table: Table, x: Floats, room: int) -> int:
             record(table, x, rank, work)
             state.unrecorded = 0.0
         if exists(table.passage):
-            follow(table, x, size, step.near, what, ended or stop, stages, work)
+            follow(table, x, size, step.near, level, ended or stop, stages, work)
         if stop:
             return rs.EVENT
         if x[clock] < state.end:
@@ -116,7 +116,7 @@ def advance(table: Table, x: Floats, room: int) -> int:
 
 
 @internal
-def _begin(table, x, stages, work):
+def _begin(table: Table, x: Floats, stages: Stages, work: Workspace):
     """Find the slope where a call begins, record it where the run does; return GO or how it ended, and `approach`."""
     state, time = table.run, x[table.nq + table.nv + table.nu]
     if time < state.end and is_due(state, time) and not take_sample(table, x, False, work):
@@ -141,7 +141,7 @@ def _begin(table, x, stages, work):
 
 
 @internal
-def _begin_behind(table, x, stages, work):
+def _begin_behind(table: Table, x: Floats, stages: Stages, work: Workspace):
     """Find the slope behind a break of functions of time; return GO or how the run ended, and `approach`.
 
     Where every step is recorded the state is, too, so that records are on both sides.
@@ -160,14 +160,23 @@ def _begin_behind(table, x, stages, work):
 
 
 @internal
-def _projected(table):
+def _projected(table: Table):
     """Return what is projected where the next step ends."""
     every = table.project_every
     return table.project if every > 0 and (int(table.run.steps) + 1) % every == 0 else la.NOTHING
 
 
 @internal
-def _attempt(table, x, size, speed, step, what, stages, work):
+def _attempt(
+    table: Table,
+    x: Floats,
+    size: float,
+    speed: float,
+    step: Step,
+    level: int,
+    stages: Stages,
+    work: Workspace,
+):
     """Take a step from x to ``new`` and project its end; return whether it counts, and h |λ| of a fixed one."""
     state, new, adaptive, h_lambda = table.run, stages.new, table.n_errors > 0, 0.0
     good = take_step(table, adaptive, step.near, x, step.h, stages.slopes, new, work)
@@ -183,7 +192,7 @@ def _attempt(table, x, size, speed, step, what, stages, work):
     else:
         h_lambda = classical_size(table, stages.slopes)
     new[table.nq + table.nv + table.nu] = step.end
-    if finish(table, new, what):
+    if finish(table, new, level):
         return GO, h_lambda
     if adaptive and step.h > max(2.0 * state.shortest, table.settings.shortest_closing):
         state.rejected += 1.0
@@ -195,9 +204,9 @@ def _attempt(table, x, size, speed, step, what, stages, work):
 
 
 @internal
-def _lost(table, new):
+def _lost(table: Table, new: Floats):
     """Tell how a fixed step failed: at a stage off the constraints, unless something there is no number."""
-    if exists(table.touching) and table.touching.failed != 0:
+    if exists(table.contact_table) and table.contact_table.failed != 0:
         return rs.NOT_CONVERGED
     if table.implicit == 0:
         if not is_finite(new, table.nq + table.nv):
@@ -208,20 +217,20 @@ def _lost(table, new):
 
 
 @internal
-def _pass(table, x, step, what, stages, work):
+def _pass(table: Table, x: Floats, step: Step, level: int, stages: Stages, work: Workspace):
     """Find events within the step and write the records that are wanted there.
 
     Returns GO, AGAIN where the step is too long to tell, or how the run ended; whether an event stops it; and whether a
     record is wanted at ``new``.
     """
     state, stop = table.run, False
-    if exists(table.touching):
+    if exists(table.contact_table):
         keep(table, stages.new)
     if la.event_count(table) > 0:
         event_values(table, stages.new, stages.values, work)
         if not are_defined(table, stages.values, table.values):
             return rs.NOT_FINITE, False, False
-        known = table.n_margins == 0 or look_between(table, x, step.h, stages)
+        known = table.n_event_functions == 0 or look_between(table, x, step.h, stages)
         if (
             not known
             and table.n_errors > 0
@@ -230,12 +239,12 @@ def _pass(table, x, step, what, stages, work):
             state.rejected += 1.0
             state.step = 0.5 * step.h
             return AGAIN, False, False
-        stop, early = locate(table, x, step, what, stages, work)
+        stop, early = locate(table, x, step, level, stages, work)
         if early:
             return AGAIN, False, False
-        if stop and exists(table.touching):
+        if stop and exists(table.contact_table):
             keep(table, stages.new)
-    good, on_time = record_passed(table, x, step, what, stages, work)
+    good, on_time = record_passed(table, x, step, level, stages, work)
     if not good:
         return rs.PROJECTION_FAILED, False, False
     if step.beside:
@@ -244,14 +253,14 @@ def _pass(table, x, step, what, stages, work):
         state.unrecorded += 1.0
         time = stages.new[table.nq + table.nv + table.nu]
         if state.unrecorded >= state.every and not (stop and time < step.target):
-            if not record_between(table, x, step, step.target, what, stages, work):
+            if not record_between(table, x, step, step.target, level, stages, work):
                 return rs.PROJECTION_FAILED, False, False
             state.unrecorded = 0.0
     return GO, stop, on_time
 
 
 @internal
-def _arrive(table, x, step, h_lambda, stages, work):
+def _arrive(table: Table, x: Floats, step: Step, h_lambda: float, stages: Stages, work: Workspace):
     """Go on to ``new``, sample the control law and find the slope; return GO or how it ended, rank and `approach`."""
     state, adaptive, slopes, clock = (
         table.run,
@@ -293,7 +302,7 @@ def _arrive(table, x, step, h_lambda, stages, work):
 
 
 @internal
-def _note_solve(table, rank, time, work):
+def _note_solve(table: Table, rank: int, time: float, work: Workspace):
     """Note where two states looked at in a row, neither singular, have no answer whose residuals are met."""
     state = table.run
     found = work.facts.outcome if rank == table.generic_rank else 0.0
@@ -306,14 +315,16 @@ def _note_solve(table, rank, time, work):
 
 
 @internal
-def _is_poor(table, adaptive):
+def _is_poor(table: Table, adaptive: bool):
     """Tell whether independent coordinates are poor, or will fail within a few fixed steps like the last one.
 
     With adaptive steps the error estimate stops before that.
     """
     chart = table.chart
-    falling = chart.gauge_before - chart.gauge
-    chart.gauge_before, chart.failed = chart.gauge, 0.0
+    falling = chart.gauge_before - chart.conditioning
+    chart.gauge_before, chart.failed = chart.conditioning, 0.0
     limit = table.settings.chart_limit
-    soon = not adaptive and chart.gauge < CHART_AHEAD * falling
-    return chart.gauge < limit or (soon and (table.n_own == 0 or chart.gauge < CHART_NEARLY * limit))
+    soon = not adaptive and chart.conditioning < CHART_AHEAD * falling
+    return chart.conditioning < limit or (
+        soon and (table.n_own == 0 or chart.conditioning < CHART_NEARLY * limit)
+    )

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import copy
 from sarrus.kernels.integrate.stepping import apply_control, find_control
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table, Workspace
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.memory.run_state import Run
 from sarrus.kernels.platform.pointers import exists, internal
 
 
 @internal
-def next_sample(state, end):
+def next_sample(state: Run, end: float):
     """Return the time of the next sample, ``end`` where there is none before."""
     if state.period == 0.0:
         return end
@@ -20,19 +23,19 @@ def next_sample(state, end):
 
 
 @internal
-def is_due(state, time):
+def is_due(state: Run, time: float):
     """Tell whether a sample is due."""
     return state.period > 0.0 and time >= state.first_sample + (state.samples - SAME_INSTANT) * state.period
 
 
 @internal
-def measures(table):
+def measures(table: Table):
     """Tell whether the law measures multipliers, which are only known after an acceleration."""
     return table.law.n_measured > 0
 
 
 @internal
-def take_sample(table, x, known, work):
+def take_sample(table: Table, x: Floats, known: bool, work: Workspace):
     """Have the law see x, with noise, and hold what it asks for, after its delay; False where it has no answer.
 
     ``known`` says that the multipliers of the plant are in the workspace. What is held waits in a ring of delay + 1
@@ -54,7 +57,7 @@ def take_sample(table, x, known, work):
         for i in range(nv):
             work.step[i] = noise[i]
             seen[nq + i] += noise[nv + i]
-        move(table, seen, work.step, work.x)
+        retract(table, seen, work.step, work.x)
     found = find_control(table, seen, ll.SAMPLE, work)
     copy(work.x, ring + (sample % length * nu), nu)
     if sample >= length - 1:

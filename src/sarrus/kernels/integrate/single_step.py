@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sarrus.kernels.algebra.vectors import copy
 from sarrus.kernels.integrate.stepping import finish, separates, slope, take_step
 from sarrus.kernels.integrate.stiffness import classical_size, growing_error
 from sarrus.kernels.integrate.tolerances import SAME_STATE, UNSTABLE_STEPS
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.record import Record
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats, Record
 from sarrus.kernels.memory.run_state import DONE, ILL_POSED, NOT_FINITE, PROJECTION_FAILED, UNSTABLE_STEP
 from sarrus.kernels.memory.tolerances import STABILITY_OF_RK4
 from sarrus.kernels.platform.pointers import internal
@@ -26,7 +29,7 @@ class StepMemory(Record):
 
 
 @internal
-def single_step(table, x, h, memory):
+def single_step(table: Table, x: Floats, h: float, memory: Any):
     """Advance x by h with its controls held; return how it ended, as the time loop does (`run_state`).
 
     ILL_POSED, NOT_FINITE and PROJECTION_FAILED leave x as it was. Otherwise the step is done: UNSTABLE_STEP where it is
@@ -65,7 +68,7 @@ def single_step(table, x, h, memory):
 
 
 @internal
-def _note_stability(table, x, slopes, end, memory):
+def _note_stability(table: Table, x: Floats, slopes: Floats, end: Floats, memory: Any):
     """Count the last step for or against stability, if x is where it ended; its last slope still is in slopes[3]."""
     n = table.nq + table.nv
     if memory.last_size > STABILITY_OF_RK4 and _is_same(x, end, n, n + table.nu):
@@ -76,7 +79,7 @@ def _note_stability(table, x, slopes, end, memory):
 
 
 @internal
-def _is_same(x, end, n, time):
+def _is_same(x: Floats, end: Floats, n: int, time: int):
     """Tell whether coordinates, velocities and time are those where the last step ended."""
     largest = abs(x[time] - end[time]) / (1.0 + abs(x[time]))
     for i in range(n):

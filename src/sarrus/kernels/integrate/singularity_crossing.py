@@ -17,7 +17,7 @@ import numpy as np
 
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import copy, copy_scaled, divide, dot, fill
 from sarrus.kernels.contact.rows import keep_slots, restore_slots
 from sarrus.kernels.integrate.stepping import finish, slope, take_step
@@ -33,14 +33,16 @@ from sarrus.kernels.integrate.tolerances import (
 )
 from sarrus.kernels.memory import crossing_layout as pl
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.crossing_layout import PassageArray, PassageState
+from sarrus.kernels.memory.layout import Stages, Table, Workspace
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.memory.tolerances import PASSAGE_PIVOT
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal, log_facts_at
 
 
 @internal
-def enter(table, x, size, slopes):
+def enter(table: Table, x: Floats, size: float, slopes: Floats):
     """Note the state where a call of the time loop begins; u may have changed since the last one ended."""
     passages = pl.passage_array(table)
     header = passages.header
@@ -52,14 +54,23 @@ def enter(table, x, size, slopes):
 
 
 @internal
-def is_full(table):
+def is_full(table: Table):
     """Tell whether the log has no room for what one more step may find."""
     header = pl.passage_array(table).header
     return header.logged + 2.0 > header.room
 
 
 @internal
-def follow(table, x, size, projected, what, ended, stages, work):
+def follow(
+    table: Table,
+    x: Floats,
+    size: float,
+    projected: bool,
+    level: int,
+    ended: bool,
+    stages: Stages,
+    work: Workspace,
+):
     """Note the state x (slope in slopes[0]) at the end of a step, and log a passage that this or the last step made."""
     passages = pl.passage_array(table)
     header = passages.header
@@ -70,7 +81,7 @@ def follow(table, x, size, projected, what, ended, stages, work):
     header.last, header.known = (k + 1) % 3, min(known + 1, 3)
     c.facts.pivot, c.facts.measured = size, 0.0
     header.highest = max(header.highest, size)
-    c.facts.projected, c.facts.what = 1.0 if projected else 0.0, what
+    c.facts.projected, c.facts.level = 1.0 if projected else 0.0, level
     _keep(table, x, stages.slopes, c)
     last, earlier = b.facts.pivot, before.facts.pivot if known > 1 else np.inf
     clock = table.nq + table.nv + table.nu
@@ -82,18 +93,18 @@ def follow(table, x, size, projected, what, ended, stages, work):
         h, taken = c.x[clock] - b.x[clock], b.x[clock] - before.x[clock]
         close = (earlier - last) * h > 0.5 * (last + size) * taken
     if valley or close:
-        if exists(table.touching):
-            keep_slots(table.touching, table.nv)
+        if exists(table.contact_table):
+            keep_slots(table.contact_table, table.nv)
         _find(table, x, valley, close, known, k, stages, work)
-        if exists(table.touching):
-            restore_slots(table.touching, table.nv)
+        if exists(table.contact_table):
+            restore_slots(table.contact_table, table.nv)
     if size >= PASSAGE_PIVOT and header.lowest < np.inf:
         header.stay += 1.0
         header.lowest = np.inf
 
 
 @internal
-def _last_three(table, passages, k):
+def _last_three(table: Table, passages: PassageArray, k: int):
     """Return the state before the k-th, that, and the one after it: each takes the place of the one before."""
     return (
         pl.state_of(table, passages, (k + 2) % 3),
@@ -103,12 +114,14 @@ def _last_three(table, passages, k):
 
 
 @internal
-def _find(table, x, valley, close, known, k, stages, work):
+def _find(
+    table: Table, x: Floats, valley: bool, close: bool, known: int, k: int, stages: Stages, work: Workspace
+):
     """Log the passages between the last three states, the last one at x, where they are ``close`` or a ``valley``."""
-    passages, gauge, failed = pl.passage_array(table), 0.0, 0.0
+    passages, conditioning, failed = pl.passage_array(table), 0.0, 0.0
     before, b, c = _last_three(table, passages, k)
     if exists(table.chart):
-        gauge, failed = table.chart.gauge, table.chart.failed
+        conditioning, failed = table.chart.conditioning, table.chart.failed
     if close:
         measure_at(table, x, passages, c, work)
         if c.facts.rise > 0.0:
@@ -125,31 +138,31 @@ def _find(table, x, valley, close, known, k, stages, work):
         _look(table, passages, b, c, stages, work)
     _restore(table, stages.slopes, c)
     if exists(table.chart):
-        table.chart.gauge, table.chart.failed = gauge, failed
+        table.chart.conditioning, table.chart.failed = conditioning, failed
 
 
 @internal
-def _keep(table, x, slopes, state):
+def _keep(table: Table, x: Floats, slopes: Floats, state: PassageState):
     """Copy x and its slope to a state."""
     copy(x, state.x, la.input_size(table))
     copy(slopes, state.slope, table.nq + table.nv)
 
 
 @internal
-def _restore(table, slopes, state):
+def _restore(table: Table, slopes: Floats, state: PassageState):
     """Copy the slope of a state to slopes[0]."""
     copy(state.slope, slopes, table.nq + table.nv)
 
 
 @internal
-def _measure_kept(table, passages, state, work):
+def _measure_kept(table: Table, passages: PassageArray, state: PassageState, work: Workspace):
     """Measure a state of the run, unless it has been."""
     if state.facts.measured == 0.0:
         measure_at(table, state.x, passages, state, work)
 
 
 @internal
-def _rows(table, x, work):
+def _rows(table: Table, x: Floats, work: Workspace):
     """Evaluate A at x, with rows and velocities in characteristic units; return where it lies."""
     call_native(table.position if table.nc == table.nh else table.velocity, x, work.native)
     nv, nc, factors = table.nv, table.nc, la.factors_of(table)
@@ -162,7 +175,7 @@ def _rows(table, x, work):
 
 
 @internal
-def measure_at(table, x, passages, state, work):
+def measure_at(table: Table, x: Floats, passages: PassageArray, state: PassageState, work: Workspace):
     """Write σ, its vectors and σ dσ/dt at x to a state. Both numbers are zero where σ is below rounding."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     state.facts.measured = 1.0
@@ -197,10 +210,10 @@ def measure_at(table, x, passages, state, work):
 
 
 @internal
-def _measure_sparse(table, x, state, work):
+def _measure_sparse(table: Table, x: Floats, state: PassageState, work: Workspace):
     """Measure by straight-line code; False where σ is too small for that."""
     call_native(table.measure, x, work.native)
-    found = laid(work.native, pl.measure_sizes(table))
+    found = view_fields(work.native, pl.measure_sizes(table))
     sigma = found.sigma[0]
     if not sigma > MEASURED_SIGMA * found.largest[0]:
         return False
@@ -211,7 +224,7 @@ def _measure_sparse(table, x, state, work):
 
 
 @internal
-def _change(table, x, passages, state, work):
+def _change(table: Table, x: Floats, passages: PassageArray, state: PassageState, work: Workspace):
     """Return the change of uᵀ A w in a time about x, by central differences along the motion, and the time."""
     nq, nv, nc = table.nq, table.nv, table.nc
     factors, fastest = la.factors_of(table), SLOWEST_FOR_RATE
@@ -221,7 +234,7 @@ def _change(table, x, passages, state, work):
     for side in range(-1, 2, 2):
         copy(x, shifted, la.input_size(table))
         copy_scaled(side * delta, x + nq, work.step, nv)
-        move(table, shifted, work.step, work.x)
+        retract(table, shifted, work.step, work.x)
         shifted[nq + nv + table.nu] += side * delta
         rows = _rows(table, shifted, work)
         for j in range(nc):
@@ -231,7 +244,7 @@ def _change(table, x, passages, state, work):
 
 
 @internal
-def _unit(values, count):
+def _unit(values: Floats, count: int):
     """Scale a vector to length one; return the length that it had."""
     size = np.sqrt(dot(values, values, count))
     divide(values, size, count)
@@ -239,7 +252,7 @@ def _unit(values, count):
 
 
 @internal
-def _signs(table, a, b):
+def _signs(table: Table, a: PassageState, b: PassageState):
     """Return 1 or −1 where the vectors of two states say that σ kept or changed its sign, 0 where they do not say."""
     left, right = dot(a.left, b.left, table.nc), dot(a.right, b.right, table.nv)
     if min(abs(left), abs(right)) < 0.5:
@@ -248,7 +261,9 @@ def _signs(table, a, b):
 
 
 @internal
-def _look(table, passages, a, b, stages, work):
+def _look(
+    table: Table, passages: PassageArray, a: PassageState, b: PassageState, stages: Stages, work: Workspace
+):
     """Log the passage between two measured states, if there is one; slopes[0] is then that of another state."""
     if not (a.facts.rise < 0.0 < b.facts.rise):
         return
@@ -290,7 +305,7 @@ def _look(table, passages, a, b, stages, work):
 
 
 @internal
-def _apart(table, a, b, h):
+def _apart(table: Table, a: PassageState, b: PassageState, h: float):
     """Return the distance of points at which σ is large enough for straight-line code."""
     if table.measure == 0:
         return 0.0
@@ -298,13 +313,21 @@ def _apart(table, a, b, h):
 
 
 @internal
-def _row(table, passages):
+def _row(table: Table, passages: PassageArray):
     """Return the row of the log that is written next."""
     return log_facts_at(passages.log + int(passages.header.logged) * pl.log_width(table))
 
 
 @internal
-def _visit(table, passages, a, b, h, stages, work):
+def _visit(
+    table: Table,
+    passages: PassageArray,
+    a: PassageState,
+    b: PassageState,
+    h: float,
+    stages: Stages,
+    work: Workspace,
+):
     """Measure the state at a time h after the state ``a``; return whether a step leads there, σ dσ/dt and σ.
 
     The step is of the kind of the one that ended at ``b``; slopes[0] is the slope at ``a``. The measure goes to the
@@ -315,7 +338,7 @@ def _visit(table, passages, a, b, h, stages, work):
     if not take_step(table, False, near, a.x, h, stages.slopes, trial, work):
         return False, 0.0, 0.0
     trial[clock] = a.x[clock] + h
-    if not finish(table, trial, int(b.facts.what)):
+    if not finish(table, trial, int(b.facts.level)):
         return False, 0.0, 0.0
     measure_at(table, trial, passages, between, work)
     if between.facts.sigma < row.closest:
@@ -325,7 +348,15 @@ def _visit(table, passages, a, b, h, stages, work):
 
 
 @internal
-def _search(table, passages, a, b, enough, stages, work):
+def _search(
+    table: Table,
+    passages: PassageArray,
+    a: PassageState,
+    b: PassageState,
+    enough: float,
+    stages: Stages,
+    work: Workspace,
+):
     """Return how long after the state ``a`` the minimum is, to within ``enough`` (Illinois method); x to ``trial``."""
     clock = table.nq + table.nv + table.nu
     tolerance, h = max(enough, table.settings.event_tolerance), b.x[clock] - a.x[clock]
@@ -351,7 +382,16 @@ def _search(table, passages, a, b, enough, stages, work):
 
 
 @internal
-def _interpolate(table, passages, a, b, found, apart, stages, work):
+def _interpolate(
+    table: Table,
+    passages: PassageArray,
+    a: PassageState,
+    b: PassageState,
+    found: float,
+    apart: float,
+    stages: Stages,
+    work: Workspace,
+):
     """Tell whether σ crosses zero near ``found``, and when: the zero of the polynomial through signed σ beside it.
 
     Next to a crossing rounding of φ moves projected positions by its square root, 1e-8; there σ says no more. Three
@@ -389,7 +429,7 @@ def _interpolate(table, passages, a, b, found, apart, stages, work):
 
 
 @internal
-def _distance(table, time, h):
+def _distance(table: Table, time: float, h: float):
     """Return how far in time the nearest stage, or end, of a step of length h is from ``time`` after its start."""
     nearest = min(abs(time), abs(h - time))
     for stage in range(table.n_stages):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.kernels.algebra.power import power
-from sarrus.kernels.integrate.branch_passage import goes_through
+from sarrus.kernels.integrate.branch_passage import passes_branch_point
 from sarrus.kernels.integrate.sampling import next_sample
 from sarrus.kernels.integrate.stepping import error_norm, strays
 from sarrus.kernels.integrate.stiffness import note_stiffness
@@ -26,6 +26,8 @@ from sarrus.kernels.integrate.tolerances import (
     SAME_INSTANT,
     WHOLE_STEP,
 )
+from sarrus.kernels.memory.layout import Stages, Table, Workspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.run_state import RUNNING, STEP_TOO_SMALL
 from sarrus.kernels.platform.pointers import internal
 
@@ -48,7 +50,7 @@ class Step(NamedTuple):
 
 
 @internal
-def approach(table, work):
+def approach(table: Table, work: Workspace):
     """Return the smallest pivot, relative to its largest value in the run, and how fast it falls [1/s]."""
     state, smallest = table.run, work.facts.smallest
     state.largest_pivot = max(state.largest_pivot, smallest)
@@ -61,7 +63,7 @@ def approach(table, work):
 
 
 @internal
-def adaptive_step(table, x, size, speed, stages, work):
+def adaptive_step(table: Table, x: Floats, size: float, speed: float, stages: Stages, work: Workspace):
     """Return whether there is a next step from x, and it: as long as the error of the last one allows."""
     state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, limited, crossing = next_sample(state, state.end), False, False, False
@@ -89,7 +91,9 @@ def adaptive_step(table, x, size, speed, stages, work):
 
 
 @internal
-def fixed_step(table, x, size, speed, room, stages, work):
+def fixed_step(
+    table: Table, x: Floats, size: float, speed: float, room: int, stages: Stages, work: Workspace
+):
     """Return whether there is a next step from x, and it: to the next time of the grid, or a part of that."""
     state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, whole, beside = next_sample(state, state.end), False, True, False
@@ -112,7 +116,7 @@ def fixed_step(table, x, size, speed, room, stages, work):
 
 
 @internal
-def _is_near(table, x, h, size, stages, work):
+def _is_near(table: Table, x: Floats, h: float, size: float, stages: Stages, work: Workspace):
     """Tell whether the stages of a step are to be projected."""
     if table.run.split > 0.0:
         return True
@@ -120,7 +124,7 @@ def _is_near(table, x, h, size, stages, work):
 
 
 @internal
-def _part(arrival, h, room, between):
+def _part(arrival: float, h: float, room: float, between: float):
     """Lay a singular configuration ``arrival`` ahead between two stages: (step, it ends at h, it goes past h).
 
     Where there is ``room`` no step begins, has a stage or ends close to it; one that would end there goes past its
@@ -146,7 +150,7 @@ def _part(arrival, h, room, between):
 
 
 @internal
-def _is_put_aside(table, x, error, arrival, stages, work):
+def _is_put_aside(table: Table, x: Floats, error: float, arrival: float, stages: Stages, work: Workspace):
     """Tell whether an explicit step is refused a crossing only as rounding has put the motion beside it.
 
     The estimate then grows as 1/σ², at right angles to the motion, and the projection takes that off.
@@ -154,11 +158,20 @@ def _is_put_aside(table, x, error, arrival, stages, work):
     state = table.run
     tolerance = max(state.relative, state.absolute)
     grows = CROSSING_GROWTH * state.tried_error <= error < MOST_CROSSING_ERROR / tolerance
-    return table.implicit == 0 and grows and goes_through(table, x, arrival, stages, work)
+    return table.implicit == 0 and grows and passes_branch_point(table, x, arrival, stages, work)
 
 
 @internal
-def judge(table, x, good, step, size, speed, stages, work):
+def judge(
+    table: Table,
+    x: Floats,
+    good: bool,
+    step: Step,
+    size: float,
+    speed: float,
+    stages: Stages,
+    work: Workspace,
+):
     """Return whether the error of an adaptive step allows it, and choose the length of the next one."""
     state, h = table.run, step.h
     rtol, atol = state.relative, state.absolute

@@ -10,13 +10,15 @@ from sarrus.kernels.contact.rows import note_end, power_before
 from sarrus.kernels.integrate.tolerances import SECOND_ERROR_WEIGHT, STAGE_BESIDE
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Stages, Table, Workspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.tolerances import SPLIT_PIVOT
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
 
 
 @internal
-def set_control(table, x, work):
+def set_control(table: Table, x: Floats, work: Workspace):
     """Write u = control(q, v, t) to x, clipped to the actuators' limits, unless it is held between samples."""
     if table.nu == 0 or table.held == 1 or (table.control == 0 and not exists(table.law)):
         return
@@ -25,20 +27,20 @@ def set_control(table, x, work):
 
 
 @internal
-def find_control(table, x, what, work):
+def find_control(table: Table, x: Floats, level: int, work: Workspace):
     """Write what the control law asks for at x to work.x; False where there is nothing."""
     if not exists(table.law):
         call_native(table.control, x, work.x)
         return True
     answer = table.law.answer
-    found = call_kernel(table.law_kernel, table.law, x, what) >= 0
+    found = call_kernel(table.law_kernel, table.law, x, level) >= 0
     for k in range(table.nu):
         work.x[k] = answer[k] if found else np.nan
     return found
 
 
 @internal
-def apply_control(table, values, x):
+def apply_control(table: Table, values: Floats, x: Floats):
     """Copy controls to x, clipped to the actuators' limits."""
     nu, at, bounds = table.nu, table.nq + table.nv, table.bounds
     for k in range(nu):
@@ -46,19 +48,21 @@ def apply_control(table, values, x):
 
 
 @internal
-def slope(table, x, want, slopes, stage, work):
+def slope(table: Table, x: Floats, level: int, slopes: Floats, stage: int, work: Workspace):
     """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
     nq, nv = table.nq, table.nv
     n = nq + nv
     set_control(table, x, work)
-    used = call_kernel(table.acceleration, table, x, want)
+    used = call_kernel(table.acceleration, table, x, level)
     copy(work.rate, slopes + stage * n, nq)
     copy(work.a, slopes + (stage * n + nq), nv)
     return used
 
 
 @internal
-def take_step(table, extra, near, x, h, slopes, new, work):
+def take_step(
+    table: Table, extra: bool, near: bool, x: Floats, h: float, slopes: Floats, new: Floats, work: Workspace
+):
     """Take a step from x (slope in slopes[0]) to ``new``; with ``extra``, have what `error_norm` needs in slopes.
 
     An implicit method ends on the constraints, an explicit one beside them. False where the step failed.
@@ -75,7 +79,9 @@ def take_step(table, extra, near, x, h, slopes, new, work):
 
 
 @internal
-def stages(table, extra, near, x, h, slopes, new, work):
+def stages(
+    table: Table, extra: bool, near: bool, x: Floats, h: float, slopes: Floats, new: Floats, work: Workspace
+):
     """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
 
     ``extra`` asks for the slope at the end too, in the last row of slopes, which the error estimate needs. ``near`` a
@@ -87,7 +93,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
     time = n + table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
     spent = 0.0
-    if exists(table.touching):
+    if exists(table.contact_table):
         spent = h * b[0] * power_before(table, x)
     copy(x, new, la.input_size(table))
     for stage in range(1, count):
@@ -101,15 +107,15 @@ def stages(table, extra, near, x, h, slopes, new, work):
             return False
         if slope(table, new, la.SLOPE, slopes, stage, work) < 0:
             return False
-        if exists(table.touching):
-            spent += h * b[stage] * table.touching.settings.power
+        if exists(table.contact_table):
+            spent += h * b[stage] * table.contact_table.settings.power
     copy(x, new, n)
     for j in range(count):
         weight = h * b[j]
         if weight != 0.0:
             axpy(weight, slopes + j * n, new, n)
     new[time] = x[time] + h
-    if exists(table.touching):
+    if exists(table.contact_table):
         note_end(table, new[time], h, spent)
     if extra:
         # finish() would do the same after the step; done here, the error estimate sees the projected slope.
@@ -120,7 +126,7 @@ def stages(table, extra, near, x, h, slopes, new, work):
 
 
 @internal
-def strays(table, x, h, size, stages, work):
+def strays(table: Table, x: Floats, h: float, size: float, stages: Stages, work: Workspace):
     """Tell whether a step from x ends up beside the constraints by what matters at a pivot of a relative ``size``.
 
     Its stages are as far beside them as h (q̇, v̇) goes, at most; only where that counts are they worth a projection.
@@ -137,20 +143,20 @@ def strays(table, x, h, size, stages, work):
 
 
 @internal
-def _finish_stage(table, x, work):
+def _finish_stage(table: Table, x: Floats, work: Workspace):
     """Project a stage, or the end of a step whose slope is wanted, by factors of its own."""
     work.factored[0] = 0.0
     return finish(table, x, la.CONSTRAINTS)
 
 
 @internal
-def separates(work):
+def separates(work: Workspace):
     """Tell whether redundant rows contradict each other beside the constraints, after a solve there."""
     return work.facts.beyond > SPLIT_PIVOT * work.facts.largest
 
 
 @internal
-def error_norm(table, slopes, x, new, h, rtol, atol):
+def error_norm(table: Table, slopes: Floats, x: Floats, new: Floats, h: float, rtol: float, atol: float):
     """Return the scaled error of the embedded pair: accepted where ≤ 1 (Hairer et al., II.4 and II.10).
 
     ``atol`` is in radians and characteristic lengths, and these per second.
@@ -177,11 +183,11 @@ def error_norm(table, slopes, x, new, h, rtol, atol):
 
 
 @internal
-def finish(table, x, what):
+def finish(table: Table, x: Floats, level: int):
     """Bring the end of a step back: unit quaternions, then the projection asked for. False if it fails."""
     if not is_finite(x, table.nq + table.nv):
         return False
     normalize(table, x)
-    if what == la.NOTHING or (table.nc + table.n_margins == 0 and what == la.CONSTRAINTS):
+    if level == la.NOTHING or (table.nc + table.n_event_functions == 0 and level == la.CONSTRAINTS):
         return True
-    return call_kernel(table.projection, table, x, what) >= 0
+    return call_kernel(table.projection, table, x, level) >= 0

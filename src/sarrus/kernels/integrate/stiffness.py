@@ -12,6 +12,9 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import dot
 from sarrus.kernels.integrate.tolerances import EASY_STEPS, NOTICED_ERROR, STIFF_STEPS, UNSTABLE_STEPS
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
+from sarrus.kernels.memory.run_state import Run
 from sarrus.kernels.memory.tolerances import STABILITY_OF_RK4
 from sarrus.kernels.platform.pointers import internal
 
@@ -20,7 +23,7 @@ POWERS = 8
 
 
 @internal
-def note_stiffness(table, slopes, h, crossing, state):
+def note_stiffness(table: Table, slopes: Floats, h: float, crossing: bool, state: Run):
     """Count an accepted step of an adaptive method for or against the other kind of method.
 
     A step ``crossing`` a singular configuration is as long as that asks for, and says nothing.
@@ -41,13 +44,13 @@ def note_stiffness(table, slopes, h, crossing, state):
 
 
 @internal
-def wants_other_method(state):
+def wants_other_method(state: Run):
     """Tell whether enough steps in a row were held back by stability, or did not need an implicit method."""
     return state.hints >= STIFF_STEPS
 
 
 @internal
-def note_stability(table, x, slopes, h, size, state):
+def note_stability(table: Table, x: Floats, slopes: Floats, h: float, size: float, state: Run):
     """Count a step of the classical method with this h |λ| that leaves its region of stability; note since when.
 
     slopes[0] is that at x, where the step has ended.
@@ -67,7 +70,7 @@ def note_stability(table, x, slopes, h, size, state):
 
 
 @internal
-def growing_error(n, slopes, x, h, size, last):
+def growing_error(n: int, slopes: Floats, x: Floats, h: float, size: float, last: float):
     """Return the error of a step with h |λ| = ``size``, and whether it grew over the ``last`` one as that lets it grow.
 
     Unstable errors grow by 1 − z + z²/2 − z³/6 + z⁴/24 of z = h |λ| from step to step, or more; the square root of that
@@ -79,7 +82,7 @@ def growing_error(n, slopes, x, h, size, last):
 
 
 @internal
-def explicit_size(table, slopes):
+def explicit_size(table: Table, slopes: Floats):
     """Return h |λ| from the last stage of an embedded pair and the slope at the end of its step, both at one time."""
     nq, n, count = table.nq, table.nq + table.nv, table.n_stages
     a, b = table.stage_weights, table.end_weights
@@ -100,7 +103,7 @@ def explicit_size(table, slopes):
 
 
 @internal
-def _both(rise_q, way_q, rise_v, way_v):
+def _both(rise_q: float, way_q: float, rise_v: float, way_v: float):
     """Return the geometric mean of |δq̇| / |δq| and |δv̇| / |δv|, from the squares.
 
     Each depends on how δ is made up, for q̇ = v, v̇ = −ω² q is no normal matrix; their product, ω², does not.
@@ -109,7 +112,7 @@ def _both(rise_q, way_q, rise_v, way_v):
 
 
 @internal
-def classical_size(table, slopes):
+def classical_size(table: Table, slopes: Floats):
     """Return h |λ| from the velocities of the two middle stages of a step of the classical method; 0 of others.
 
     It is too large where displacements are; so it says nothing unless errors grow as it tells (`note_stability`).
@@ -126,7 +129,7 @@ def classical_size(table, slopes):
 
 
 @internal
-def classical_error(n, slopes, x, h):
+def classical_error(n: int, slopes: Floats, x: Floats, h: float):
     """Return the largest entries of h (k₄ − k₅) / 6, k₅ = slopes[0] at x, the end, and of the state there.
 
     The former is the error of the step of order 3 that ends with these slopes.
@@ -139,7 +142,7 @@ def classical_error(n, slopes, x, h):
 
 
 @internal
-def implicit_size(table, h):
+def implicit_size(table: Table, h: float):
     """Return h ρ(J), J the matrix of the local equations of the last step: what a vector grows by under its powers."""
     local = la.local_array(table)
     n = 2 * table.nv - table.holonomic_rank - table.generic_rank

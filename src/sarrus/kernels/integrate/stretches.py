@@ -7,13 +7,15 @@ and the clock is put to the other side.
 
 from __future__ import annotations
 
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
 END, LONGEST, NEXT, WIDTH = 0, 1, 2, 3
 
 
 @internal
-def bounded(table, t, h, halt):
+def bounded(table: Table, t: float, h: float, halt: float):
     """Return how long a step of length h from t may be, and the time at which it has to stop, ``halt`` or before."""
     state, rows = table.run, table.stretches
     count, k = int(state.n_stretches), int(state.stretch)
@@ -35,7 +37,7 @@ def bounded(table, t, h, halt):
 
 
 @internal
-def passes_break(table, x):
+def passes_break(table: Table, x: Floats):
     """Put the clock of x behind a break that it has come to; False where it is at none."""
     state, clock, k = table.run, table.nq + table.nv + table.nu, int(table.run.stretch)
     rows, count = table.stretches, int(state.n_stretches)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.retraction import move
+from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, fill, is_finite
 from sarrus.kernels.contact.geometry_rows import keep_contacts, meet, note_way, rows_now
 from sarrus.kernels.contact.islands import close_gaps
@@ -60,6 +60,7 @@ from sarrus.kernels.integrate.tolerances import (
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
@@ -69,20 +70,20 @@ from sarrus.kernels.platform.pointers import exists, internal
 NEAR, AT_ONCE = 1, 2
 
 
-def touched_acceleration(table: Table, x: Floats, want: int) -> int:
+def contact_acceleration(table: Table, x: Floats, level: int) -> int:
     """Do what the kernel for accelerations does, with the forces of the contacts that were closed when x came to be."""
-    touching, nv = table.touching, table.nv
+    contact_table, nv = table.contact_table, table.nv
     found = find_slot(table, x)
     if found < 0:
         found = 0
         if call_kernel(table.implicit, table, x, AT_ONCE) < 0:
             return -1
-    work = tl.touch_work(touching, table.nq, nv, la.input_size(table))
-    applied = tl.slot(touching, nv, found).applied
+    work = tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
+    applied = tl.slot(contact_table, nv, found).applied
     tau = x + (la.input_size(table) - nv)
     copy(tau, work.scratch, nv)
     add(applied, tau, nv)
-    rank = call_kernel(touching.inner, table, x, want)
+    rank = call_kernel(contact_table.inner, table, x, level)
     copy(work.scratch, tau, nv)
     return rank
 
@@ -95,14 +96,14 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     for the forces at x alone, which go to the first slot: those of a step of next to no length. Returns 0, −1 where the
     contact problem has no answer that was found or something is not finite.
     """
-    local, touching = la.local_array(table), table.touching
+    local, contact_table = la.local_array(table), table.contact_table
     nv, size, h = table.nv, la.input_size(table), local.header.length
     follow_back(table, x, True)
-    begun, kept = _remembered(table, x), tl.slot(touching, nv, tl.ROOM)
-    slot_size = tl.slot_size(touching, nv)
+    begun, kept = _remembered(table, x), tl.slot(contact_table, nv, tl.ROOM)
+    slot_size = tl.slot_size(contact_table, nv)
     if near == AT_ONCE:
         loss = begun.facts.loss
-        fill(begun.forces, 0.0, tl.row_count(touching))
+        fill(begun.forces, 0.0, tl.row_count(contact_table))
         if _part(table, x, LEADING_INSTANT * table.run.step, 1, begun, begun, False) < 0:
             return -1
         begun.facts.time, begun.facts.length = x[table.nq + nv + table.nu], table.run.step
@@ -112,7 +113,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     while True:
         copy(x, local.start, size)
         copy(begun.facts, kept.facts, slot_size)
-        fill(kept.forces, 0.0, tl.row_count(touching))
+        fill(kept.forces, 0.0, tl.row_count(contact_table))
         verdict = 0
         for k in range(parts):
             if k > 0:
@@ -128,33 +129,33 @@ def time_step(table: Table, x: Floats, near: int) -> int:
         parts *= 4
     if verdict < 0:
         return -1
-    touching.given = 0
+    contact_table.given = 0
     kept.facts.time, kept.facts.length = x[table.nq + nv + table.nu] + h, h
     whole = abs(h - table.run.step) <= SAME_TIME * h
     if not whole:
-        touching.turn = (touching.turn + 1) % tl.PARTIAL
-    copy(kept.facts, tl.slot(touching, nv, 1 if whole else 2 + touching.turn).facts, slot_size)
+        contact_table.turn = (contact_table.turn + 1) % tl.PARTIAL
+    copy(kept.facts, tl.slot(contact_table, nv, 1 if whole else 2 + contact_table.turn).facts, slot_size)
     return 0 if is_finite(local.state, table.nq + nv) else -1
 
 
 @internal
-def _part(table, x, h, parts, begun, kept, near):
+def _part(table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot, near: bool):
     """Take one of ``parts`` from x to ``local.state``; return 0, 1 where velocities turn too far, −1 if it failed."""
-    local, touching = la.local_array(table), table.touching
+    local, contact_table = la.local_array(table), table.contact_table
     nq, nv, size = table.nq, table.nv, la.input_size(table)
-    work = tl.touch_work(touching, nq, nv, size)
-    touching.settings.begun, touching.settings.length = x[nq + nv + table.nu], h
+    work = tl.contact_work(contact_table, nq, nv, size)
+    contact_table.settings.step_start, contact_table.settings.length = x[nq + nv + table.nu], h
     copy(x, work.middle, size)
     work.middle[nq + nv + table.nu] += 0.5 * h
     copy_scaled(0.5 * h, x + nq, work.way, nv)
-    move(table, work.middle, work.way, work.scratch)
+    retract(table, work.middle, work.way, work.scratch)
     if near and call_kernel(table.projection, table, work.middle, la.CONSTRAINTS) < 0:
         return -1
-    fill(work.known, 0.0, tl.row_count(touching))
+    fill(work.known, 0.0, tl.row_count(contact_table))
     work.assembled[0] = -1.0
-    load_gaps(touching, x, work.gap)
+    load_gaps(contact_table, x, work.gap)
     _close_at_rest(table, x, work)
-    if exists(touching.colliding) and not meet(table, x, h, begun, work):
+    if exists(contact_table.geometry) and not meet(table, x, h, begun, work):
         return -1
     m = _pass(table, x, h, begun, False, 0, work)
     if m < 0:
@@ -172,52 +173,54 @@ def _part(table, x, h, parts, begun, kept, near):
 
 
 @internal
-def _close_at_rest(table, x, work):
+def _close_at_rest(table: Table, x: Floats, work: ContactWork):
     """Take gaps that are as good as closed for zero where they neither open nor close, those that steps always know."""
-    touching, settings = table.touching, table.touching.settings
-    count, found = tl.lasting_contacts(touching), False
+    contact_table, settings = table.contact_table, table.contact_table.settings
+    count, found = tl.lasting_contacts(contact_table), False
     for k in range(count):
-        over = work.gap[k] / scale_of(touching, k)
+        over = work.gap[k] / scale_of(contact_table, k)
         found = found or settings.closed < over <= settings.at_bound
     if not found:
         return
-    if touching.contacts > 0:
-        call_native(touching.motion, x, work.native)
+    if contact_table.contacts > 0:
+        call_native(contact_table.motion, x, work.native)
     still = still_speed(table, x + table.nq)
     for k in range(count):
-        scale, row = scale_of(touching, k), touching.first_rows[k]
+        scale, row = scale_of(contact_table, k), contact_table.first_rows[k]
         rate = work.native[row]
-        if k >= touching.contacts:
-            own = k - touching.contacts
-            rate = touching.signs[own] * x[table.nq + touching.speeds[own]]
+        if k >= contact_table.contacts:
+            own = k - contact_table.contacts
+            rate = contact_table.signs[own] * x[table.nq + contact_table.speeds[own]]
         if settings.closed * scale < work.gap[k] <= settings.at_bound * scale and abs(rate) <= still * scale:
             work.gap[k] = 0.0
 
 
 @internal
-def _is_calm(table, h, work):
+def _is_calm(table: Table, h: float, work: ContactWork):
     """Tell whether both passes come to about the same velocity."""
     factors, largest, apart = la.factors_of(table).velocities, 0.0, 0.0
     for i in range(table.nv):
         largest = max(largest, factors[i] * (abs(work.ahead[i]) + h * abs(work.free[i])))
         apart = max(apart, factors[i] * abs(work.ahead[i] - work.first[i]))
     # of many bodies one that is hit is no reason to have all take shorter steps, unless it turns far within one
-    return apart <= CALM_STEP * largest or (exists(table.touching.colliding) and h * apart <= PASSES_NEARBY)
+    return apart <= CALM_STEP * largest or (
+        exists(table.contact_table.geometry) and h * apart <= PASSES_NEARBY
+    )
 
 
 @internal
-def _halve(v, ahead, out, n):
+def _halve(v: Floats, ahead: Floats, out: Floats, n: int):
     """Write the mean of the velocities at both ends."""
     for i in range(n):
         out[i] = 0.5 * (v[i] + ahead[i])
 
 
 @internal
-def _pass(table, x, h, begun, again, before, work):
+def _pass(table: Table, x: Floats, h: float, begun: Slot, again: bool, before: int, work: ContactWork):
     """Find the impulses and the velocity at the end; return the number of rows, −1 where there are none that serve."""
     nq, nv, kernel_work = table.nq, table.nv, la.workspace(table)
     set_control(table, work.middle, kernel_work)
-    if call_kernel(table.touching.inner, table, work.middle, la.SLOPE) < 0:
+    if call_kernel(table.contact_table.inner, table, work.middle, la.SLOPE) < 0:
         return -1
     copy(kernel_work.a, work.free, nv)
     if not again:
@@ -228,8 +231,8 @@ def _pass(table, x, h, begun, again, before, work):
     if again:
         _keep(work, before)
     known = again
-    if _is_answered(table.touching):
-        copy(work.answer, work.begin, tl.row_count(table.touching))
+    if _is_answered(table.contact_table):
+        copy(work.answer, work.begin, tl.row_count(table.contact_table))
         known = True
     for _ in range(count + 1):
         m = find_impulses(table, x, h, begun, again, known, work)
@@ -241,31 +244,31 @@ def _pass(table, x, h, begun, again, before, work):
             add_response(table, work, int(work.which[k]), work.impulses[k], work.ahead)
         if not _close_more(table, x, h, work):
             break
-        if exists(table.touching.colliding) and not again:  # those take part in the second pass
+        if exists(table.contact_table.geometry) and not again:  # those take part in the second pass
             break
-        if exists(table.touching.colliding):  # the next problem begins with these
+        if exists(table.contact_table.geometry):  # the next problem begins with these
             _keep(work, m)
             known = True
     return m
 
 
 @internal
-def _is_answered(touching):
+def _is_answered(contact_table: ContactTable):
     """Tell whether the impulses of this part of a step are known."""
-    settings = touching.settings
-    same = settings.begun == settings.answered and settings.length == settings.answered_length
-    return touching.given != 0 and same
+    settings = contact_table.settings
+    same = settings.step_start == settings.answered and settings.length == settings.answered_length
+    return contact_table.given != 0 and same
 
 
 @internal
-def _keep(work, m):
+def _keep(work: ContactWork, m: int):
     """Keep the impulses of the rows that took part."""
     for i in range(m):
         work.begin[int(work.which[i])] = work.impulses[i]
 
 
 @internal
-def _find_smooth(table, x, h, m, work):
+def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
     """Write the acceleration with the forces of what was closed before, without impacts."""
     nv = table.nv
     copy(work.free, work.smooth, nv)
@@ -281,53 +284,53 @@ def _find_smooth(table, x, h, m, work):
 
 
 @internal
-def _lasts(table, x, k, row, h, work):
+def _lasts(table: Table, x: Floats, k: int, row: int, h: float, work: ContactWork):
     """Tell whether a unilateral row that takes part was closed before, and neither hits nor rebounds."""
-    touching = table.touching
-    if work.active[k] != 1.0 or work.gap[k] > touching.settings.closed * scale_of(touching, k):
+    contact_table = table.contact_table
+    if work.active[k] != 1.0 or work.gap[k] > contact_table.settings.closed * scale_of(contact_table, k):
         return False
-    return -speed_before(table, work, row, x + table.nq, h) < STANDING_SPEED * rest_speed_of(touching, k)
+    return -speed_before(table, work, row, x + table.nq, h) < STANDING_SPEED * rest_speed_of(contact_table, k)
 
 
 @internal
-def _remembered(table, x):
+def _remembered(table: Table, x: Floats):
     """Bring what is known of the step that ended at x to the first slot; return that."""
-    touching, nv = table.touching, table.nv
-    found, first = find_slot(table, x), tl.slot(touching, nv, 0)
-    length = tl.slot_size(touching, nv)
+    contact_table, nv = table.contact_table, table.nv
+    found, first = find_slot(table, x), tl.slot(contact_table, nv, 0)
+    length = tl.slot_size(contact_table, nv)
     if found < 0:  # what was taken up to then is that of the last end before
         time, loss, residual, latest = x[table.nq + nv + table.nu], 0.0, 0.0, -np.inf
         for k in range(tl.ROOM):
-            facts = tl.slot(touching, nv, k).facts
+            facts = tl.slot(contact_table, nv, k).facts
             if facts.length > 0.0 and latest < facts.time <= time:
                 latest, loss, residual = facts.time, facts.loss, facts.residual
-        fill(touching.slots, 0.0, length)
+        fill(contact_table.slots, 0.0, length)
         first.facts.loss, first.facts.residual = loss, residual
     elif found > 0:
-        copy(touching.slots + found * length, touching.slots, length)
+        copy(contact_table.slots + found * length, contact_table.slots, length)
     return first
 
 
 @internal
-def _begin(table, x, h, again, work):
+def _begin(table: Table, x: Floats, h: float, again: bool, work: ContactWork):
     """Find what each row does without contacts, and which unilateral ones may close; return the number of these.
 
     In the second pass those do too that the impulses of the first one would close.
     """
-    touching, nq = table.touching, table.nq
-    unilateral, settings = tl.unilateral_count(touching), touching.settings
+    contact_table, nq = table.contact_table, table.nq
+    unilateral, settings = tl.unilateral_count(contact_table), contact_table.settings
     load_motion(table, h, work)
-    for row in range(rows_now(touching)):
+    for row in range(rows_now(contact_table)):
         speed = along(table, work, row, work.ahead) + drift_of(table, work, row)
         work.velocity[row] = speed + turn_of(table, h, row, work)
     for k in range(unilateral):
-        row, closed = touching.first_rows[k], settings.closed * scale_of(touching, k)
+        row, closed = contact_table.first_rows[k], settings.closed * scale_of(contact_table, k)
         joined = again and work.active[k] == 1.0 and work.gap[k] > closed and work.forecast[k] >= 0.0
         if not joined:
             work.active[k] = work.delay[k] = 0.0
         if work.gap[k] > closed:
             # the gap at the end over h, as it is without contacts
-            bias = bias_of(table, work, row) if drifts(touching, row) else 0.0
+            bias = bias_of(table, work, row) if drifts(contact_table, row) else 0.0
             turn = along(table, work, row, work.smooth) + bias
             work.forecast[k] = work.gap[k] / h + work.velocity[row] - 0.5 * h * turn
             if work.forecast[k] >= 0.0:
@@ -337,20 +340,20 @@ def _begin(table, x, h, again, work):
         work.active[k] = 1.0
         before = speed_before(table, work, row, x + nq, h)
         approach = before + work.delay[k] / h * (work.velocity[row] - before)
-        if -touching.restitution[k] * approach >= rest_speed_of(touching, k):
+        if -contact_table.restitution[k] * approach >= rest_speed_of(contact_table, k):
             work.active[k] = 2.0
-            work.velocity[row] += touching.restitution[k] * approach
+            work.velocity[row] += contact_table.restitution[k] * approach
     return unilateral
 
 
 @internal
-def _close_more(table, x, h, work):
+def _close_more(table: Table, x: Floats, h: float, work: ContactWork):
     """Have what the velocities at the end would close take part; False where there is nothing."""
-    touching, more = table.touching, False
-    for k in range(tl.unilateral_count(touching)):
+    contact_table, more = table.contact_table, False
+    for k in range(tl.unilateral_count(contact_table)):
         if work.active[k] != 0.0:
             continue
-        row = touching.first_rows[k]
+        row = contact_table.first_rows[k]
         free = along(table, work, row, x + table.nq) + h * along(table, work, row, work.free)
         left = work.forecast[k] + along(table, work, row, work.ahead) - free
         if left < 0.0:
@@ -361,7 +364,7 @@ def _close_more(table, x, h, work):
 
 
 @internal
-def _end(table, x, h, m, state, work):
+def _end(table: Table, x: Floats, h: float, m: int, state: Floats, work: ContactWork):
     """Write the state at the end, with positions corrected along what is closed."""
     nq, nv = table.nq, table.nv
     copy(x, state, la.input_size(table))
@@ -372,10 +375,10 @@ def _end(table, x, h, m, state, work):
         k = int(work.owner[i])
         if k >= 0 and work.delay[k] > 0.0:
             add_response(table, work, int(work.which[i]), -work.delay[k] * work.impulses[i], work.way)
-    if exists(table.touching.colliding):
+    if exists(table.contact_table.geometry):
         note_way(table, work.way, 1.0, True)
         note_way(table, x + nq, -0.5 * h, False)
-    move(table, state, work.way, work.scratch)
+    retract(table, state, work.way, work.scratch)
     copy(work.ahead, state + nq, nv)
     for _ in range(POSITION_CORRECTIONS):
         if not _correct(table, h, m, state, work):
@@ -383,9 +386,9 @@ def _end(table, x, h, m, state, work):
 
 
 @internal
-def _correct(table, h, m, state, work):
+def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
     """Close the gaps of what pushes and does not rebound; False where they are closed or cannot be."""
-    touching, nv, count, largest, last = table.touching, table.nv, 0, 0.0, -1
+    contact_table, nv, count, largest, last = table.contact_table, table.nv, 0, 0.0, -1
     rows = work.given
     load_gaps_behind(table, state, h, work)
     for i in range(m):
@@ -393,34 +396,34 @@ def _correct(table, h, m, state, work):
         if k < 0 or k == last:
             continue
         last = k
-        deep = k >= tl.lasting_contacts(touching) and work.after[k] < -touching.settings.closed
+        deep = k >= tl.lasting_contacts(contact_table) and work.after[k] < -contact_table.settings.closed
         if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep):
             rows[count] = i
             work.velocity[count] = -work.after[k]
-            largest = max(largest, abs(work.after[k]) / scale_of(touching, k))
+            largest = max(largest, abs(work.after[k]) / scale_of(contact_table, k))
             count += 1
-    if not largest > EXACT_GAP_OF_MODES * touching.settings.closed:
+    if not largest > EXACT_GAP_OF_MODES * contact_table.settings.closed:
         return False
-    if exists(touching.colliding):
+    if exists(contact_table.geometry):
         close_gaps(table, count, work)
     elif not _close_gaps(count, m, work):
         return False
     fill(work.way, 0.0, nv)
     for i in range(count):
         add_response(table, work, int(work.which[int(rows[i])]), work.velocity[i], work.way)
-    if exists(touching.colliding):
+    if exists(contact_table.geometry):
         note_way(table, work.way, 1.0, False)
-    move(table, state, work.way, work.scratch)
+    retract(table, state, work.way, work.scratch)
     return True
 
 
 @internal
-def _close_gaps(count, m, work):
+def _close_gaps(count: int, m: int, work: ContactWork):
     """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them; False without such."""
     matrix, rows = work.matrix, work.given
     for i in range(count):
         for j in range(count):
-            matrix[i * count + j] = work.operator[int(rows[i]) * m + int(rows[j])]
+            matrix[i * count + j] = work.delassus[int(rows[i]) * m + int(rows[j])]
         matrix[i * (count + 1)] *= 1.0 + CORRECTION_RIDGE
     if not fa.cholesky_ltl(matrix, count):
         return False
@@ -430,13 +433,15 @@ def _close_gaps(count, m, work):
 
 
 @internal
-def _remember(table, x, h, parts, begun, kept, m, work):
+def _remember(
+    table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot, m: int, work: ContactWork
+):
     """Keep forces, of which those of several ``parts`` have their mean, and the energy that they took."""
-    touching, nv = table.touching, table.nv
-    rows = tl.row_count(touching)
+    contact_table, nv = table.contact_table, table.nv
+    rows = tl.row_count(contact_table)
     facts = kept.facts
     facts.residual = max(
-        begun.facts.residual, cp.contact_workspace(touching.problem.work, 0, 0, 0).facts.residual
+        begun.facts.residual, cp.contact_workspace(contact_table.problem.work, 0, 0, 0).facts.residual
     )
     fill(kept.lasting, 0.0, rows)
     fill(kept.applied, 0.0, nv)
@@ -450,5 +455,5 @@ def _remember(table, x, h, parts, begun, kept, m, work):
             kept.lasting[row] = impulse / h
             add_row(table, work, row, impulse / h, kept.applied)
     facts.loss = begun.facts.loss - work_done
-    if exists(touching.colliding):
+    if exists(contact_table.geometry):
         keep_contacts(table, h, m, kept, work)

@@ -11,11 +11,12 @@ import numpy as np
 
 from sarrus.kernels.algebra.dense import orthogonalize
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
+from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def damp_step(table, work, first, count, done, least):
+def damp_step(table: LawTable, work: LawWorkspace, first: int, count: int, done: int, least: float):
     """Write the step of the level whose ``count`` rows begin at ``first``, damped below the size ``least``; return what
     it misses."""
     nu, step, right = table.nu, work.step, work.right

@@ -10,11 +10,12 @@ from __future__ import annotations
 from sarrus.kernels.algebra.vectors import dot, fill, is_finite
 from sarrus.kernels.laws.limit_rows import bounds_of
 from sarrus.kernels.laws.tolerances import EMERGENCY_DAMPING_RATE, EMERGENCY_ROUNDS, EMERGENCY_SETTLED
+from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def damp_joints(table, work, free, near):
+def emergency_damping(table: LawTable, work: LawWorkspace, free: int, near: bool):
     """Write the unknowns with which motors lose their velocities, of ``free`` motions; tell whether there are any."""
     nv, nu, answer, roots, preferred = table.nv, table.nu, table.answer, table.roots, table.preferred
     v, pushed = table.own + table.nq, work.along

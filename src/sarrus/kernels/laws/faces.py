@@ -15,6 +15,9 @@ import numpy as np
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
 from sarrus.kernels.laws.tolerances import FACE_CUT, FACE_HASH_SIZE, FREE_ROW, ON_CONE_BOUNDARY
+from sarrus.kernels.memory.cone_layout import ConeWorkspace
+from sarrus.kernels.memory.law_contact_layout import Across
+from sarrus.kernels.memory.record import Floats, Integers
 from sarrus.kernels.platform.pointers import internal
 
 # Rows of limits: free, on a ray, at their ends; a ray since this program; half-lines that are too far away to take
@@ -23,7 +26,7 @@ FREE, RAY, ENDED, NEW_RAY, IDLE, LATER, SLACK = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.
 
 
 @internal
-def kind_of_faces(faces, count, kind):
+def kind_of_faces(faces: Floats, count: int, kind: float):
     """Return what tells programs on different faces apart, from what tells them apart without; rows that are too far
     away are as good as free."""
     for i in range(count):
@@ -33,7 +36,17 @@ def kind_of_faces(faces, count, kind):
 
 
 @internal
-def mark(cone, linear, cones, whole, width, free, least, faces, out):
+def mark(
+    cone: ConeWorkspace,
+    linear: int,
+    cones: int,
+    whole: Integers,
+    width: int,
+    free: int,
+    least: float,
+    faces: Floats,
+    out: Across,
+):
     """Note on which faces the rows of a solved program are whose multipliers count, and write the rows across these.
 
     ``whole`` are the sizes of the cones of the whole program, ``width`` the number of its variables, the first ``free``
@@ -65,7 +78,17 @@ def mark(cone, linear, cones, whole, width, free, least, faces, out):
 
 
 @internal
-def _mark_cone(cone, size, at, width, free, least, face, out, count):
+def _mark_cone(
+    cone: ConeWorkspace,
+    size: int,
+    at: int,
+    width: int,
+    free: int,
+    least: float,
+    face: Floats,
+    out: Across,
+    count: int,
+):
     """The same of a cone whose rows begin at ``at``."""
     outer = cone.z + (at + 1)
     length = np.sqrt(dot(outer, outer, size - 1))
@@ -93,7 +116,7 @@ def _mark_cone(cone, size, at, width, free, least, face, out, count):
 
 
 @internal
-def _across(row, free, out, count):
+def _across(row: Floats, free: int, out: Across, count: int):
     """Write a row at unit length behind the others, unless it is zero; return how many there are."""
     size = np.sqrt(dot(row, row, free))
     if not size > FREE_ROW:
@@ -103,7 +126,17 @@ def _across(row, free, out, count):
 
 
 @internal
-def add_across(rows, first, end, unknowns, turned, used, scale, out, count):
+def add_across(
+    rows: Floats,
+    first: int,
+    end: int,
+    unknowns: int,
+    turned: Floats,
+    used: int,
+    scale: float,
+    out: Across,
+    count: int,
+):
     """Write rows over the unknowns, of the given size, as rows across directions; return how many there are."""
     free = unknowns - used
     for i in range(first, end):
@@ -117,7 +150,7 @@ def add_across(rows, first, end, unknowns, turned, used, scale, out, count):
 
 
 @internal
-def use_up(turned, unknowns, used, out, count, order):
+def use_up(turned: Floats, unknowns: int, used: int, out: Across, count: int, order: Integers):
     """Turn the directions so that those along which rows move come first; return how many are used up with these."""
     free = unknowns - used
     A = fa.Matrix(out.rows, count, free, order, out.diagonal, out.beta, out.beta2, out.norms)

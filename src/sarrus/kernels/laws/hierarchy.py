@@ -33,14 +33,14 @@ from sarrus.kernels.algebra.vectors import (
 from sarrus.kernels.laws.damped_step import damp_step
 from sarrus.kernels.laws.tolerances import CANCELLED_GAIN, PIVOT_TO_SINGULAR_VALUE
 from sarrus.kernels.memory import law_layout as ll
-from sarrus.kernels.memory.law_layout import LawTable
+from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.tolerances import LEAST_SQUARED_PIVOT
 
 
-def command(table: LawTable, x: Floats, what: int) -> int:
+def hierarchy(table: LawTable, x: Floats, request: int) -> int:
     """Write u at the state in x = [q | v | u | t | …] to the law's answer; return the rank of A, −1 where there is
     none."""
     rank, total = prepare(table, x)
@@ -57,13 +57,13 @@ def command(table: LawTable, x: Floats, what: int) -> int:
         answer[k] = preferred[k] + roots[k] * answer[k]
     if not (is_finite(answer, nu) and is_finite(work.memory, table.n_states)):
         return -1
-    if what == ll.SAMPLE:
+    if request == ll.SAMPLE:
         remember(table)
     return rank
 
 
 @internal
-def prepare(table, x):
+def prepare(table: LawTable, x: Floats):
     """Write the levels of a law at the state x; return the rank of A, −1 where there is no motion, and the number of
     rows."""
     own, work, nu, n = table.own, ll.law_workspace(table), table.actuators, table.nq + table.nv
@@ -76,14 +76,14 @@ def prepare(table, x):
 
 
 @internal
-def _matrix(table, work, rows, m, n):
+def _matrix(table: LawTable, work: LawWorkspace, rows: Floats, m: int, n: int):
     """Return an m × n matrix with what a law has for its factorisation."""
     order = ll.law_permutation(table)
     return fa.Matrix(rows, m, n, order, work.diagonal, work.beta, work.beta2, work.norms)
 
 
 @internal
-def remember(table):
+def remember(table: LawTable):
     """Have the law remember what it is to know at the next sample."""
     following, first = ll.law_workspace(table).memory, ll.place_of_states(table)
     for k in range(table.n_states):
@@ -91,7 +91,7 @@ def remember(table):
 
 
 @internal
-def _motion(table, work):
+def _motion(table: LawTable, work: LawWorkspace):
     """Factor A and find the motion without controls, and that of each; return the rank, −1 where it fails.
 
     Left behind: at basis Zᵀ, at product Zᵀ M, at inner the L of M₂₂ = LᵀL; two vectors, a(0) and then M a(0) − f;
@@ -158,7 +158,7 @@ def _motion(table, work):
 
 
 @internal
-def _along(work, nv, free, x, out):
+def _along(work: LawWorkspace, nv: int, free: int, x: Floats, out: Floats):
     """Write Zᵀ x, zero where it is rounding; without constraints Z is the identity."""
     if free == nv:
         copy(x, out, nv)
@@ -175,7 +175,7 @@ def _along(work, nv, free, x, out):
 
 
 @internal
-def _is_zero(x, n):
+def _is_zero(x: Floats, n: int):
     """Tell whether a row asks for nothing, as that of a foot which is not in the air."""
     c = 0
     while c < n and x[c] == 0.0:
@@ -184,7 +184,7 @@ def _is_zero(x, n):
 
 
 @internal
-def _levels(table, work, rank):
+def _levels(table: LawTable, work: LawWorkspace, rank: int):
     """Write the rows T and right-hand sides d of all levels; return how many rows there are."""
     nv, nu = table.nv, table.nu
     roots, preferred = table.roots, table.preferred
@@ -215,21 +215,21 @@ def _levels(table, work, rank):
 
 
 @internal
-def rows_of_level(table, level, free):
+def rows_of_level(table: LawTable, level: int, free: int):
     """Return the number of rows of a level; those of a force are the motions."""
     _, _, count = _level(table, level, free)
     return count
 
 
 @internal
-def _level(table, level, free):
+def _level(table: LawTable, level: int, free: int):
     """Return kind, first row or force, and number of rows of a level; those of a force are the motions."""
     at = ll.LEVELS + 3 * level
     return table[at], table[at + 1], free if table[at] == ll.FORCE else table[at + 2]
 
 
 @internal
-def _row(table, work, free, demand, row):
+def _row(table: LawTable, work: LawWorkspace, free: int, demand: int, row: int):
     """Write one row J a + E λ = r as T u = d.
 
     Bounds have the same J up to sign in several rows, one after the other: what it gains is found once.
@@ -263,7 +263,7 @@ def _row(table, work, free, demand, row):
 
 
 @internal
-def _repeats(row, n):
+def _repeats(row: Floats, n: int):
     """Tell whether a row is that before it: 1, its negative: −1, or neither: 0."""
     same = opposite = 0
     for c in range(n):
@@ -275,7 +275,7 @@ def _repeats(row, n):
 
 
 @internal
-def _gained(table, work, free, along, out):
+def _gained(table: LawTable, work: LawWorkspace, free: int, along: Floats, out: Floats):
     """Write what each unknown adds to an acceleration along a row over the motions, zero where that is rounding."""
     nu, sizes = table.nu, work.sizes
     fill(sizes, 0.0, nu)
@@ -292,7 +292,7 @@ def _gained(table, work, free, along, out):
 
 
 @internal
-def _reactions(table, work, rank):
+def _reactions(table: LawTable, work: LawWorkspace, rank: int):
     """Write λ at u = 0 to rest, and its change with each control to reaction."""
     nv, nu, nc = table.nv, table.nu, table.nc
     load, force, A = work.load, work.constraint, _matrix(table, work, work.rows, nc, nv)
@@ -308,7 +308,7 @@ def _reactions(table, work, rank):
 
 
 @internal
-def begin_levels(table, work, total):
+def begin_levels(table: LawTable, work: LawWorkspace, total: int):
     """Begin with no level solved; return how many turned unknowns are used up.
 
     The turned unknowns are the unknowns themselves, forces of contacts that move nothing before the others: these stay
@@ -341,7 +341,9 @@ def begin_levels(table, work, total):
 
 
 @internal
-def solve_level(table, work, level, first, count, done, total):
+def solve_level(
+    table: LawTable, work: LawWorkspace, level: int, first: int, count: int, done: int, total: int
+):
     """Solve the rows T u = d of one level in what those before it leave; write what became of it.
 
     ``first`` is the first of its ``count`` rows, ``done`` how many turned unknowns are used up; returns how many then.

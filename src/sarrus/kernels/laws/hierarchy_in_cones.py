@@ -27,8 +27,10 @@ is continuous in all of them, and inside all limits, as these are convex.
 
 from __future__ import annotations
 
+from typing import Any
+
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
-from sarrus.kernels.laws.emergency_damping import damp_joints
+from sarrus.kernels.laws.emergency_damping import emergency_damping
 from sarrus.kernels.laws.faces import IDLE
 from sarrus.kernels.laws.hierarchy import begin_levels, prepare, remember, rows_of_level, solve_level
 from sarrus.kernels.laws.level_program import ALL, LEAST, first_task, minimise, misses_of, program_of
@@ -38,21 +40,22 @@ from sarrus.kernels.laws.limit_rows import (
     enter,
     largest_control,
     largest_of,
-    lay,
     recall,
     wake,
+    write_limit_rows,
 )
 from sarrus.kernels.laws.one_level import demanded_by, fulfil, is_proof, pass_on
 from sarrus.kernels.laws.soft_levels import begin_cuts, first_soft, is_spared
 from sarrus.kernels.laws.tolerances import ABSURD_DEMAND, SAME_ACTIVITY, TIGHTER_LIMITS, WELL_WITHIN_SHARE
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
-from sarrus.kernels.memory.law_layout import LawTable
-from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.memory.law_contact_layout import DistributionWorkspace
+from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.platform.pointers import internal
 
 
-def distribution(table: LawTable, x: Floats, what: int) -> int:
+def hierarchy_in_cones(table: LawTable, x: Floats, request: int) -> int:
     """Write u and λ at the state in x to the law's answer; return the rank of A, negative where there are none."""
     contacts, answer = table.contacts, table.answer
     contacts.report[0] = cn.EXACT
@@ -61,16 +64,18 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
         forget_programs(table)
         return rank
     work, n, free = ll.law_workspace(table), table.nu, table.nv - rank
-    room = laid(contacts.work, cn.distribution_sizes(n, total, table.n_levels, cn.most_rows_of(table), 0))
+    room = view_fields(
+        contacts.work, cn.distribution_sizes(n, total, table.n_levels, cn.most_rows_of(table), 0)
+    )
     row = 0
     for level in range(table.n_levels):
         room.firsts[level] = row
         row += rows_of_level(table, level, free)
     room.firsts[table.n_levels] = row
     if table.on_activity == 1:
-        outcome = _between(table, work, room, total, free, what)
+        outcome = _between(table, work, room, total, free, request)
     else:
-        outcome = _distribute(table, work, room, total, free, what)
+        outcome = _distribute(table, work, room, total, free, request)
     contacts.report[0] = outcome
     if outcome == cn.FAILED:
         forget_programs(table)
@@ -79,7 +84,7 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
     if not (is_finite(answer, n) and is_finite(work.memory, table.n_states)):
         forget_programs(table)
         return -1
-    if what == ll.SAMPLE:
+    if request == ll.SAMPLE:
         _go_on(table)
     if not largest_of(room.right, total) < ABSURD_DEMAND:
         forget_programs(table)
@@ -87,7 +92,7 @@ def distribution(table: LawTable, x: Floats, what: int) -> int:
 
 
 @internal
-def forget_programs(table):
+def forget_programs(table: LawTable):
     """Have the next call begin its programs without the last ones: they led nowhere, or to what is no number."""
     kept, size = cn.memory_of(table), cn.slot_size(table.nu, cn.most_rows_of(table))
     kept.missing[0] = kept.kind[0] = 0.0
@@ -97,7 +102,7 @@ def forget_programs(table):
 
 
 @internal
-def _to_controls(table):
+def _to_controls(table: LawTable):
     """Turn unknowns into controls and forces, none outside its limits by what rounding has left."""
     answer, limits = table.answer, cn.physics_of(table)
     for k in range(table.nu):
@@ -107,7 +112,7 @@ def _to_controls(table):
 
 
 @internal
-def _go_on(table):
+def _go_on(table: LawTable):
     """Remember controls and forces, and what the law is to know at the next sample."""
     kept = cn.memory_of(table)
     kept.known[0] = 1.0
@@ -116,7 +121,9 @@ def _go_on(table):
 
 
 @internal
-def _between(table, work, room, total, free, what):
+def _between(
+    table: LawTable, work: LawWorkspace, room: DistributionWorkspace, total: int, free: int, request: Any
+):
     """Find the unknowns between those of rows that count and of all rows as they come or go; return the worst
     outcome."""
     n, outcome, threshold = table.nu, cn.EXACT, 1.0
@@ -126,7 +133,7 @@ def _between(table, work, room, total, free, what):
     while True:
         below = _next_activity(table, work, threshold)
         _choose_rows(table, work, room, total, threshold)
-        found = _distribute(table, work, room, total, free, what)
+        found = _distribute(table, work, room, total, free, request)
         if found == cn.FAILED or found == cn.DAMPED:
             return found
         outcome = max(outcome, found)
@@ -143,7 +150,7 @@ def _between(table, work, room, total, free, what):
 
 
 @internal
-def _next_activity(table, work, threshold):
+def _next_activity(table: LawTable, work: LawWorkspace, threshold: float):
     """Return the largest activity below a threshold, 0 where there is none."""
     below = 0.0
     for i in range(table.n_demands):
@@ -153,7 +160,9 @@ def _next_activity(table, work, threshold):
 
 
 @internal
-def _choose_rows(table, work, room, total, threshold):
+def _choose_rows(
+    table: LawTable, work: LawWorkspace, room: DistributionWorkspace, total: int, threshold: float
+):
     """Have the rows count whose activity reaches a threshold, the others ask for nothing."""
     n = table.nu
     copy(room.all_rows, work.table, total * n)
@@ -169,7 +178,9 @@ def _choose_rows(table, work, room, total, threshold):
 
 
 @internal
-def _distribute(table, work, room, total, free, what):
+def _distribute(
+    table: LawTable, work: LawWorkspace, room: DistributionWorkspace, total: int, free: int, request: Any
+):
     """Find the unknowns for the rows that count; return what became of it."""
     n, answer = table.nu, table.answer
     copy(work.table, room.rows, total * n)
@@ -196,14 +207,16 @@ def _distribute(table, work, room, total, free, what):
     copy(answer, room.wanted, n)
     copy(work.turned, room.turned, n * n)
     room.margin[0] = 0.0
-    return _choose(table, work, room, done, free, what)
+    return _choose(table, work, room, done, free, request)
 
 
 @internal
-def _choose(table, work, room, done, free, what):
+def _choose(
+    table: LawTable, work: LawWorkspace, room: DistributionWorkspace, done: int, free: int, request: Any
+):
     """Find the unknowns: with tasks as they are, relaxed, relaxed with a jump, or of damped joints; return which."""
     kept, limits = cn.memory_of(table), cn.physics_of(table)
-    near = what == ll.SAMPLE and limits.rate[0] > 0.0 and kept.known[0] == 1.0
+    near = request == ll.SAMPLE and limits.rate[0] > 0.0 and kept.known[0] == 1.0
     if kept.missing[0] > 0.0:
         found = _descend(table, work, room, near, True)
         if found != cn.FAILED:
@@ -228,15 +241,15 @@ def _choose(table, work, room, done, free, what):
         if _keep_all(table, work, room, done, near):
             _note_misses(table, room, False)
             return cn.EXACT
-    if table.contacts.hold == 1 and damp_joints(table, work, free, near):
+    if table.contacts.hold == 1 and emergency_damping(table, work, free, near):
         return cn.DAMPED
     return cn.FAILED
 
 
 @internal
-def _keep_all(table, work, room, used, near):
+def _keep_all(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, used: int, near: bool):
     """Find the unknowns of least cost with all levels as they are; tell whether the limits allow any."""
-    lines, cones, kind = lay(table, work, room, near, False)
+    lines, cones, kind = write_limit_rows(table, work, room, near, False)
     kept = cn.memory_of(table)
     enter(table, room, lines, cones, table.n_used - 1, kept.kind[0] == kind)
     kept.kind[0] = kind
@@ -251,7 +264,17 @@ def _keep_all(table, work, room, used, near):
 
 
 @internal
-def _least(table, work, room, lines, cones, kind, slot, used, begins):
+def _least(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    lines: int,
+    cones: int,
+    kind: float,
+    slot: Floats,
+    used: int,
+    begins: bool,
+):
     """Find the unknowns of least cost; tell whether there are any."""
     if not minimise(table, work, room, lines, cones, kind, LEAST, 0, slot, used, begins):
         return False
@@ -261,13 +284,13 @@ def _least(table, work, room, lines, cones, kind, slot, used, begins):
 
 
 @internal
-def _weigh(table, work, room, near):
+def _weigh(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, near: bool):
     """Solve with costs of what all levels miss at once; return what became of it."""
     first = first_task(table)
     used = int(room.ends[0]) if first == 1 else 0
     copy(room.turned, work.turned, table.nu * table.nu)
     copy(room.wanted, table.answer, table.nu)
-    lines, cones, kind = lay(table, work, room, near, False)
+    lines, cones, kind = write_limit_rows(table, work, room, near, False)
     enter(table, room, lines, cones, table.n_used - 1, False)
     slot = cn.memory_of(table).relaxed
     if not minimise(table, work, room, lines, cones, kind, ALL, 0, slot, used, True):
@@ -279,7 +302,7 @@ def _weigh(table, work, room, near):
 
 
 @internal
-def _descend(table, work, room, near, again):
+def _descend(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, near: bool, again: bool):
     """Solve level after level, then for the least cost; return what became of it, FAILED where limits allow nothing.
 
     The first levels that the limits allow as they are take one program together. Each of the others takes some, every
@@ -293,7 +316,7 @@ def _descend(table, work, room, near, again):
     n, levels, memory, first = table.nu, table.n_used, cn.memory_of(table), first_task(table)
     slots, size, soft = memory.relaxed, cn.slot_size(n, cn.most_rows_of(table)), first_soft(table)
     _begin_anew(table, work, room)
-    lines, cones, kind = lay(table, work, room, near, False)
+    lines, cones, kind = write_limit_rows(table, work, room, near, False)
     kept, found, least, before = min(soft, levels - 1), False, 0.0, levels
     if again:
         before = int(memory.missing[0]) - 1
@@ -331,7 +354,7 @@ def _descend(table, work, room, near, again):
 
 
 @internal
-def _begin_anew(table, work, room):
+def _begin_anew(table: LawTable, work: LawWorkspace, room: DistributionWorkspace):
     """Go back to the unknowns that are wanted without limits, and to what of them is free."""
     copy(room.turned, work.turned, table.nu * table.nu)
     copy(room.wanted, table.answer, table.nu)
@@ -339,7 +362,15 @@ def _begin_anew(table, work, room):
 
 
 @internal
-def _come_close(table, work, room, near, used, exact, before):
+def _come_close(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    near: bool,
+    used: int,
+    exact: bool,
+    before: int,
+):
     """Solve the last levels, of which coming close is enough, within their shares of the limits; return what became of
     it.
 
@@ -349,7 +380,7 @@ def _come_close(table, work, room, near, used, exact, before):
     n, levels, memory, soft = table.nu, table.n_used, cn.memory_of(table), first_soft(table)
     slots, size, least = memory.relaxed, cn.slot_size(n, cn.most_rows_of(table)), 0.0
     copy(table.answer, room.needed, n)
-    lines, cones, kind = lay(table, work, room, near, True)
+    lines, cones, kind = write_limit_rows(table, work, room, near, True)
     if exact:
         if before < 0 or before == levels:
             copy(room.wanted, table.answer, n)
@@ -378,7 +409,17 @@ def _come_close(table, work, room, near, used, exact, before):
 
 
 @internal
-def _least_of(table, work, room, lines, cones, kind, slots, kept, lazily):
+def _least_of(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    lines: int,
+    cones: int,
+    kind: float,
+    slots: Floats,
+    kept: int,
+    lazily: bool,
+):
     """Find the unknowns of least cost with levels up to ``kept`` as they are; tell whether the limits allow any."""
     copy(room.wanted, table.answer, table.nu)
     enter(table, room, lines, cones, kept, lazily)
@@ -387,13 +428,13 @@ def _least_of(table, work, room, lines, cones, kind, slots, kept, lazily):
 
 
 @internal
-def _used_by(room, level):
+def _used_by(room: DistributionWorkspace, level: int):
     """Return how many turned unknowns levels up to one have used up."""
     return int(room.ends[level]) if level >= 0 else 0
 
 
 @internal
-def _begin_at(table, work, room, slot, kept):
+def _begin_at(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, slot: Floats, kept: int):
     """Go on from the unknowns of a slot, along directions that levels up to ``kept`` leave; False where there are
     none."""
     if not slot[0] >= 0.0:
@@ -408,13 +449,13 @@ def _begin_at(table, work, room, slot, kept):
 
 
 @internal
-def _out(table, level):
+def _out(table: LawTable, level: int):
     """Return where in the answer stands what became of a level."""
     return table.nu + 1 + ll.PER_LEVEL * level
 
 
 @internal
-def _note_misses(table, room, all_levels):
+def _note_misses(table: LawTable, room: DistributionWorkspace, all_levels: bool):
     """Write what levels miss to what they tell; of inequalities, where all others are as they were."""
     for level in range(first_task(table), table.n_used):
         at = _out(table, level)

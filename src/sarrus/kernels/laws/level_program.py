@@ -26,6 +26,10 @@ from sarrus.kernels.laws.limit_rows import (
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
+from sarrus.kernels.memory.cone_layout import ConeWorkspace
+from sarrus.kernels.memory.law_contact_layout import DistributionWorkspace
+from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal, limits_at
 
 # Costs: of the unknowns; of what one level misses, near what was found before; of the unknowns and all that is missed.
@@ -33,7 +37,19 @@ LEAST, ONE, ALL = 0, 1, 2
 
 
 @internal
-def minimise(table, work, room, lines, cones, kind, cost, level, slot, used, begins):
+def minimise(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    lines: int,
+    cones: int,
+    kind: float,
+    cost: int,
+    level: int,
+    slot: Floats,
+    used: int,
+    begins: bool,
+):
     """Find the unknowns of least cost in the directions turned[:, used:]; tell whether there are any.
 
     ``lines`` half-lines and ``cones`` cones are laid, of that kind. Inequalities of ``level`` may be missed where the
@@ -55,14 +71,26 @@ def minimise(table, work, room, lines, cones, kind, cost, level, slot, used, beg
 
 
 @internal
-def program_of(table, room, lines, cones, used):
+def program_of(table: LawTable, room: DistributionWorkspace, lines: int, cones: int, used: int):
     """Return the workspace of the last program."""
     rows, slack = count_rows(table, room, lines, cones)
     return cl.cone_workspace(room.program, table.nu - used + slack, rows)
 
 
 @internal
-def _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begins):
+def _solve(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    lines: int,
+    cones: int,
+    kind: float,
+    cost: int,
+    level: int,
+    slot: Floats,
+    used: int,
+    begins: bool,
+):
     """Solve the program of the half-lines that take part now; where it has a solution add that to the answer."""
     n, answer, told, sizes = table.nu, table.answer, cn.report_of(table), sizes_of(table)
     free = n - used
@@ -109,7 +137,7 @@ def _solve(table, work, room, lines, cones, kind, cost, level, slot, used, begin
 
 
 @internal
-def _all_rows(table, lines, cones):
+def _all_rows(table: LawTable, lines: int, cones: int):
     """Return how many rows all half-lines and cones have."""
     whole, rows = whole_sizes(table), lines
     for c in range(cones):
@@ -118,7 +146,7 @@ def _all_rows(table, lines, cones):
 
 
 @internal
-def _tell(cone, n, m, told):
+def _tell(cone: ConeWorkspace, n: int, m: int, told: Floats):
     """Write the facts of a program: residuals, costs and their gap, from its data."""
     curve = cost = bound = dual = primal = 0.0
     for c in range(n):
@@ -139,13 +167,13 @@ def _tell(cone, n, m, told):
 
 
 @internal
-def first_task(table):
+def first_task(table: LawTable):
     """Return the first level that may be missed: physics comes first where there are contacts."""
     return 1 if table.n_contacts > 0 else 0
 
 
 @internal
-def size_of(table, room, level):
+def size_of(table: LawTable, room: DistributionWorkspace, level: int):
     """Return the square of the largest acceleration of a level by one of all unknowns together."""
     n, size = table.nu, 0.0
     for i in range(int(room.firsts[level]), int(room.firsts[level + 1])):
@@ -154,7 +182,17 @@ def size_of(table, room, level):
 
 
 @internal
-def _write_cost(table, work, room, cone, lines, cost, level, used, width):
+def _write_cost(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    cone: ConeWorkspace,
+    lines: int,
+    cost: int,
+    level: int,
+    used: int,
+    width: int,
+):
     """Write P and q of the cost."""
     free = table.nu - used
     fill(cone.quadratic, 0.0, width * width + width)
@@ -179,7 +217,15 @@ def _write_cost(table, work, room, cone, lines, cost, level, used, width):
 
 
 @internal
-def _add_slack(room, cone, lines, free, width, level, rho):
+def _add_slack(
+    room: DistributionWorkspace,
+    cone: ConeWorkspace,
+    lines: int,
+    free: int,
+    width: int,
+    level: int,
+    rho: float,
+):
     """Add P of ρ times the square of what inequalities of a level are missed by."""
     variable = free
     for i in range(lines):
@@ -190,7 +236,7 @@ def _add_slack(room, cone, lines, free, width, level, rho):
 
 
 @internal
-def _add_least(table, work, cone, used, width):
+def _add_least(table: LawTable, work: LawWorkspace, cone: ConeWorkspace, used: int, width: int):
     """Add P and q of xᵀW x."""
     n, answer, limits = table.nu, table.answer, cn.physics_of(table)
     free = n - used
@@ -204,7 +250,16 @@ def _add_least(table, work, cone, used, width):
 
 
 @internal
-def _add_misses(table, work, room, cone, level, used, width, rho):
+def _add_misses(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    cone: ConeWorkspace,
+    level: int,
+    used: int,
+    width: int,
+    rho: float,
+):
     """Add P and q of ρ ‖T x − d‖² of a level."""
     n, free = table.nu, table.nu - used
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
@@ -220,7 +275,7 @@ def _add_misses(table, work, room, cone, level, used, width, rho):
 
 
 @internal
-def misses_of(table, room, level, wanted):
+def misses_of(table: LawTable, room: DistributionWorkspace, level: int, wanted: Floats):
     """Return what a level misses of what is ``wanted`` of all rows."""
     n, total, at_most = table.nu, 0.0, table[ll.LEVELS + 3 * level] == ll.AT_MOST
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):

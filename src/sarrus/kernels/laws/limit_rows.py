@@ -15,6 +15,10 @@ from sarrus.kernels.laws.soft_levels import cut_off, spared, wider
 from sarrus.kernels.laws.tolerances import CANCELLED_GAIN, FREE_ROW, HALF_LINE_ROUNDING, LIMITS_MISSED
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
+from sarrus.kernels.memory.cone_layout import ConeWorkspace
+from sarrus.kernels.memory.law_contact_layout import DistributionWorkspace
+from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
+from sarrus.kernels.memory.record import Floats, Integers
 from sarrus.kernels.platform.pointers import internal
 
 # What rows of no level belong to; levels whose rows may be missed: all of them, none.
@@ -22,26 +26,26 @@ NO_LEVEL, ALL_LEVELS, NONE = -1, -2, -3
 
 
 @internal
-def sizes_of(table):
+def sizes_of(table: LawTable):
     """Return where the sizes of the cones of a program are."""
     contacts = table.contacts
     return contacts + (cn.PLACES + 2 * table.n_contacts + contacts.extra_cones)
 
 
 @internal
-def whole_sizes(table):
+def whole_sizes(table: LawTable):
     """Return where they are of all cones, whatever is left of them in a program."""
     return sizes_of(table) + (table.n_contacts + table.contacts.extra_cones)
 
 
 @internal
-def order_of(table):
+def order_of(table: LawTable):
     """Return the room for a permutation."""
     return sizes_of(table) + 2 * (table.n_contacts + table.contacts.extra_cones)
 
 
 @internal
-def bounds_of(table, k, near):
+def bounds_of(table: LawTable, k: int, near: bool):
     """Return the least and the largest value of a control, from the one before it where that limits its rate."""
     limits = cn.physics_of(table)
     lower, upper = limits.lower[k], limits.upper[k]
@@ -52,7 +56,7 @@ def bounds_of(table, k, near):
 
 
 @internal
-def largest_root(table):
+def largest_root(table: LawTable):
     """Return the largest unit of a control."""
     largest = 0.0
     for k in range(table.actuators):
@@ -61,7 +65,7 @@ def largest_root(table):
 
 
 @internal
-def largest_control(table, room, near):
+def largest_control(table: LawTable, room: DistributionWorkspace, near: bool):
     """Return the size of the largest control with limits, or 1: of those wanted without limits, brought inside their
     own, so that it is the same wherever programs begin."""
     largest = 1.0
@@ -77,7 +81,9 @@ def largest_control(table, room, near):
 
 
 @internal
-def lay(table, work, room, near, spares):
+def write_limit_rows(
+    table: LawTable, work: LawWorkspace, room: DistributionWorkspace, near: bool, spares: bool
+):
     """Write all limits; return how many half-lines and how many cones there are, and what tells such lists apart.
 
     With ``spares`` limits of controls and contacts that are laid and free are written anew as levels have them of which
@@ -135,7 +141,7 @@ def lay(table, work, room, near, spares):
 
 
 @internal
-def _bounds(table, room, row, k, near, spares):
+def _bounds(table: LawTable, room: DistributionWorkspace, row: int, k: int, near: bool, spares: bool):
     """Write the limits of a control; return the next row."""
     limits, preferred = cn.physics_of(table), table.preferred[k]
     lower, upper = bounds_of(table, k, near)
@@ -155,14 +161,16 @@ def _bounds(table, room, row, k, near, spares):
 
 
 @internal
-def _note(room, row, most, owner, level):
+def _note(room: DistributionWorkspace, row: int, most: float, owner: int, level: int):
     """Write what a row is at most, whose it is and of which level; return the next one."""
     room.most[row], room.owners[row], room.belongs[row] = most, owner, level
     return row + 1
 
 
 @internal
-def _single(table, room, row, k, factor, most, owner):
+def _single(
+    table: LawTable, room: DistributionWorkspace, row: int, k: int, factor: float, most: float, owner: int
+):
     """Write a limit of one unknown; return the next row."""
     at = room.limits + row * table.nu
     fill(at, 0.0, table.nu)
@@ -171,7 +179,15 @@ def _single(table, room, row, k, factor, most, owner):
 
 
 @internal
-def _lines_of_contact(table, work, room, row, k, spares, frees):
+def _lines_of_contact(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    row: int,
+    k: int,
+    spares: bool,
+    frees: bool,
+):
     """Write the half-lines of a closed contact; return the next row. ``frees``: those of its friction are shares."""
     contacts, limits, owner = table.contacts, cn.physics_of(table), table.actuators + k + 1
     first, size = contacts[cn.PLACES + 2 * k], contacts[cn.PLACES + 2 * k + 1]
@@ -203,7 +219,7 @@ def _lines_of_contact(table, work, room, row, k, spares, frees):
 
 
 @internal
-def _users(table, room, first, end, row):
+def _users(table: LawTable, room: DistributionWorkspace, first: int, end: int, row: int):
     """Write rows of the user; return the next one."""
     n, contacts = table.nu, table.contacts
     extra, given, roots, preferred = contacts.extra_rows, contacts.extra, table.roots, table.preferred
@@ -218,7 +234,7 @@ def _users(table, room, first, end, row):
 
 
 @internal
-def enter(table, room, linear, cones, level, lazily):
+def enter(table: LawTable, room: DistributionWorkspace, linear: int, cones: int, level: int, lazily: bool):
     """Have the rows of levels up to ``level`` count: half-lines that took part in the last program, and all cones.
 
     Unless ``lazily`` all half-lines take part that are no level's.
@@ -233,7 +249,7 @@ def enter(table, room, linear, cones, level, lazily):
 
 
 @internal
-def excess(table, room, i):
+def excess(table: LawTable, room: DistributionWorkspace, i: int):
     """Return by how much the unknowns break a half-line, and what of this is rounding."""
     n, answer, row = table.nu, table.answer, room.limits + i * table.nu
     total, size = -room.most[i], abs(room.most[i])
@@ -244,7 +260,7 @@ def excess(table, room, i):
 
 
 @internal
-def wake(table, room, linear, level):
+def wake(table: LawTable, room: DistributionWorkspace, linear: int, level: int):
     """Have idle half-lines that the unknowns break take part, and with them all that are no level's; those of
     ``level`` may be missed. Return how many are broken."""
     count = 0
@@ -262,7 +278,7 @@ def wake(table, room, linear, level):
 
 
 @internal
-def allow(room, linear, level):
+def allow(room: DistributionWorkspace, linear: int, level: int):
     """Let half-lines of a level be missed that take part."""
     for i in range(linear):
         own = room.belongs[i] == level or (level == ALL_LEVELS and room.belongs[i] >= 0)
@@ -271,7 +287,7 @@ def allow(room, linear, level):
 
 
 @internal
-def recall(table, room, linear, cone):
+def recall(table: LawTable, room: DistributionWorkspace, linear: int, cone: ConeWorkspace):
     """Remember which half-lines take part: those of the last program that are at their ends or pushed."""
     working, at = cn.memory_of(table).working, 0
     for i in range(linear):
@@ -284,7 +300,7 @@ def recall(table, room, linear, cone):
 
 
 @internal
-def count_rows(table, room, linear, cones):
+def count_rows(table: LawTable, room: DistributionWorkspace, linear: int, cones: int):
     """Return how many rows a program has, and how many of them may be missed."""
     whole, rows, slack = whole_sizes(table), 0, 0
     for i in range(linear):
@@ -297,7 +313,18 @@ def count_rows(table, room, linear, cones):
 
 
 @internal
-def write_rows(table, work, room, cone, used, free, slack, linear, cones, sizes):
+def write_rows(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    cone: ConeWorkspace,
+    used: int,
+    free: int,
+    slack: int,
+    linear: int,
+    cones: int,
+    sizes: Integers,
+):
     """Write G and h of a program and the sizes of its cones; return its half-lines, those that may not be missed, its
     cones and its rows.
 
@@ -334,7 +361,17 @@ def write_rows(table, work, room, cone, used, free, slack, linear, cones, sizes)
 
 
 @internal
-def _write(table, work, room, cone, used, free, width, i, at):
+def _write(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    cone: ConeWorkspace,
+    used: int,
+    free: int,
+    width: int,
+    i: int,
+    at: int,
+):
     """Write the row of a limit over the variables."""
     n, answer, row, out = table.nu, table.answer, room.limits + i * table.nu, cone.rows + at * width
     fill(out, 0.0, width)
@@ -355,7 +392,16 @@ def _write(table, work, room, cone, used, free, width, i, at):
 
 
 @internal
-def tighten(table, room, cone, hard, lines, count, sizes, begins):
+def tighten(
+    table: LawTable,
+    room: DistributionWorkspace,
+    cone: ConeWorkspace,
+    hard: int,
+    lines: int,
+    count: int,
+    sizes: Integers,
+    begins: bool,
+):
     """Have limits be tighter by a margin, and what was found before be inside, unless a program ``begins``.
 
     The margin is one of unknowns; inequalities among levels have it in units of the controls.
@@ -372,7 +418,7 @@ def tighten(table, room, cone, hard, lines, count, sizes, begins):
 
 
 @internal
-def are_kept(cone, lines, count, sizes, allowed):
+def are_kept(cone: ConeWorkspace, lines: int, count: int, sizes: Integers, allowed: float):
     """Tell whether the limits hold where nothing is free; write by how much they do not to the dual."""
     missed, at = 0.0, lines
     for i in range(lines):
@@ -389,7 +435,7 @@ def are_kept(cone, lines, count, sizes, allowed):
 
 
 @internal
-def largest_of(answer, n):
+def largest_of(answer: Floats, n: int):
     """Return the largest unknown, or 1."""
     largest = 1.0
     for k in range(n):
@@ -398,7 +444,7 @@ def largest_of(answer, n):
 
 
 @internal
-def accuse(table, room, cone, linear, cones):
+def accuse(table: LawTable, room: DistributionWorkspace, cone: ConeWorkspace, linear: int, cones: int):
     """Write how strongly each actuator, contact, row of the user and inequality takes part in the conflict: by the
     proof that there is no solution, or by the multipliers of the relaxed one.
 

@@ -31,12 +31,26 @@ from sarrus.kernels.laws.tolerances import (
 )
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.law_contact_layout import Across, DistributionWorkspace
+from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once):
+def fulfil(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    lines: int,
+    cones: int,
+    kind: float,
+    slot: Floats,
+    level: int,
+    used: int,
+    tells: bool,
+    once: bool,
+):
     """Find a best answer of a level; return what it misses, zero where no program is solved and negative where none is
     needed, and what it wants.
 
@@ -73,11 +87,23 @@ def fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once
 
 
 @internal
-def pass_on(table, work, room, lines, cones, level, used, missed, demanded):
+def pass_on(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    lines: int,
+    cones: int,
+    level: int,
+    used: int,
+    missed: float,
+    demanded: float,
+):
     """Use up directions across the best answers of a level; return how many are used up."""
     n, free, first, end = table.nu, table.nu - used, int(room.firsts[level]), int(room.firsts[level + 1])
     scale = np.sqrt(size_of(table, room, level))
-    out = laid(room.across, cn.across_sizes(n, int(room.firsts[table.n_levels]), cn.most_rows_of(table)))
+    out = view_fields(
+        room.across, cn.across_sizes(n, int(room.firsts[table.n_levels]), cn.most_rows_of(table))
+    )
     count = 0
     if missed > LEVEL_MET * (1.0 + demanded):
         cone = program_of(table, room, lines, cones, used)
@@ -92,7 +118,7 @@ def pass_on(table, work, room, lines, cones, level, used, missed, demanded):
 
 
 @internal
-def is_proof(table, room, level, missed, least):
+def is_proof(table: LawTable, room: DistributionWorkspace, level: int, missed: float, least: float):
     """Tell whether the limits do not allow a level, by what it missed in the last of its programs; without limits it
     misses ``least``.
 
@@ -105,7 +131,7 @@ def is_proof(table, room, level, missed, least):
 
 
 @internal
-def demanded_by(table, room, level):
+def demanded_by(table: LawTable, room: DistributionWorkspace, level: int):
     """Return what a level wants: the norm of d, of inequalities of those d that are reached."""
     n, total, at_most = table.nu, 0.0, table[ll.LEVELS + 3 * level] == ll.AT_MOST
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
@@ -116,7 +142,7 @@ def demanded_by(table, room, level):
 
 
 @internal
-def _slope_left(table, room, level):
+def _slope_left(table: LawTable, room: DistributionWorkspace, level: int):
     """Return s² ε ‖x − x_0‖ of the last program of a level: how steeply ½ ‖T x − d‖² may still fall."""
     moved = 0.0
     for k in range(table.nu):
@@ -125,7 +151,7 @@ def _slope_left(table, room, level):
 
 
 @internal
-def _leads_on(table, room, level, missed, demanded):
+def _leads_on(table: LawTable, room: DistributionWorkspace, level: int, missed: float, demanded: float):
     """Tell whether another program may find a level to miss less, by what is left of the slope."""
     if missed <= LEVEL_MET * (1.0 + demanded):
         return False
@@ -134,7 +160,18 @@ def _leads_on(table, room, level, missed, demanded):
 
 
 @internal
-def _settle(table, work, room, lines, level, used, demanded, scale, out, count):
+def _settle(
+    table: LawTable,
+    work: LawWorkspace,
+    room: DistributionWorkspace,
+    lines: int,
+    level: int,
+    used: int,
+    demanded: float,
+    scale: float,
+    out: Across,
+    count: int,
+):
     """Have what inequalities of a level miss be what they miss for ever, the others limits; write the rows across."""
     n = table.nu
     for i in range(lines):

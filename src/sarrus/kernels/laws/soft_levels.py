@@ -19,17 +19,19 @@ import numpy as np
 from sarrus.kernels.laws.faces import FREE, LATER
 from sarrus.kernels.laws.tolerances import SHARE_SLACK
 from sarrus.kernels.memory import law_contact_layout as cn
+from sarrus.kernels.memory.law_contact_layout import DistributionWorkspace
+from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
 from sarrus.kernels.platform.pointers import internal
 
 
 @internal
-def first_soft(table):
+def first_soft(table: LawTable):
     """Return the first of the last levels of which coming close is enough, as many as there are levels for none."""
     return min(table.contacts.first_soft, table.n_used)
 
 
 @internal
-def spared(table, most, whole, needed):
+def spared(table: LawTable, most: float, whole: float, needed: float):
     """Return what an unknown is at most: ``most``, or the share of a limit ``whole``, or what is ``needed``."""
     if not (whole > 0.0 and whole < np.inf):
         return most
@@ -38,7 +40,7 @@ def spared(table, most, whole, needed):
 
 
 @internal
-def wider(table, room, first, size, coefficient):
+def wider(table: LawTable, room: DistributionWorkspace, first: int, size: int, coefficient: float):
     """Return s of a contact whose rows begin at ``first``, from the unknowns that are needed."""
     needed, tangential = room.needed + first, 0.0
     for i in range(1, size):
@@ -48,13 +50,13 @@ def wider(table, room, first, size, coefficient):
 
 
 @internal
-def cut_off(table, shift, coefficient):
+def cut_off(table: LawTable, shift: float, coefficient: float):
     """Return the least normal force with which a cone that is wider by a ``shift`` is inside that of the contact."""
     return shift / ((1.0 - cn.physics_of(table).soft_share[0]) * coefficient)
 
 
 @internal
-def begin_cuts(table, room, lines):
+def begin_cuts(table: LawTable, room: DistributionWorkspace, lines: int):
     """Have the least normal forces take part that are above zero; they are rows of no level, behind all of them."""
     for i in range(lines):
         if room.belongs[i] == table.n_levels:
@@ -62,7 +64,7 @@ def begin_cuts(table, room, lines):
 
 
 @internal
-def is_spared(table, work, part):
+def is_spared(table: LawTable, work: LawWorkspace, part: float):
     """Tell whether the unknowns are within their shares, or within a ``part`` of these."""
     limits, contacts, answer = cn.physics_of(table), table.contacts, table.answer
     share, mode = part * limits.soft_share[0], contacts.friction

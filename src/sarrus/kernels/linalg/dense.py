@@ -226,6 +226,6 @@ def leading_columns(matrix: Array, count: int) -> list[int]:
     return order
 
 
-def _call(x: Array, what: int, *sizes: int) -> int:
+def _call(x: Array, level: int, *sizes: int) -> int:
     table = np.array(sizes, dtype=np.int64)
-    return c_function.dense(table, x, what)
+    return c_function.dense(table, x, level)

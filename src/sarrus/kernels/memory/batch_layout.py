@@ -33,9 +33,7 @@ class BatchTable(Record, of=int):
     # per run
     states: Floats  # x, from start to end (runs × size of x)
     outcomes: Floats  # runs × N_OUTCOME
-    bounds: (
-        Floats  # of the stops that act (runs × stops), see `sarrus.kernels.memory.contact_layout.Touching`
-    )
+    bounds: Floats  # of the stops that act (runs × stops), see `sarrus.kernels.memory.contact_layout.ContactTable`
     inputs: Floats  # controls that are held (runs × intervals × nu)
     n_intervals: int
     samples: Floats  # runs × n_samples × width; one: the last
@@ -93,6 +91,6 @@ LOOK_EVERY = 4096
 STRETCH = 34
 
 
-def record_width(table):
+def record_width(table: Any):
     """Return the number of columns of a record."""
     return 1 + table.nq + 2 * table.nv + table.nu + table.nc + N_FACTS

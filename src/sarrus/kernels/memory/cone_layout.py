@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from sarrus.kernels.memory.record import Floats, Record, laid
+from sarrus.kernels.memory.record import Floats, Record, view_fields
 
 
 class Limits(Record):
@@ -117,7 +117,7 @@ class ConeWorkspace(NamedTuple):
     best: Any
 
 
-def cone_sizes(n, m):
+def cone_sizes(n: int, m: int):
     """Return the lengths of its parts for n variables and m rows."""
     return ConeWorkspace(
         quadratic=n * n, linear=n, rows=m * n, limits=m, x=n, s=m, z=m, iterations=1, p=n * n, q=n, g=m * n,
@@ -128,9 +128,9 @@ def cone_sizes(n, m):
     )  # fmt: skip
 
 
-def cone_workspace(work, n, m):
+def cone_workspace(work: Floats, n: int, m: int):
     """Return the parts of the workspace."""
-    return laid(work, cone_sizes(n, m))
+    return view_fields(work, cone_sizes(n, m))
 
 
 def program_storage(table: ConeTable) -> tuple[int, int, int]:
@@ -159,7 +159,7 @@ class EqualityWorkspace(NamedTuple):
     lengths: Any
 
 
-def equality_sizes(n, e, m):
+def equality_sizes(n: int, e: int, m: int):
     """Return the lengths of its parts."""
     big = max(n, max(e, m)) + 1
     return EqualityWorkspace(
@@ -168,9 +168,9 @@ def equality_sizes(n, e, m):
     )  # fmt: skip
 
 
-def equality_workspace(work, n, e, m):
+def equality_workspace(work: Floats, n: int, e: int, m: int):
     """Return its parts; those of the interior-point method come first, for as many variables as there can be."""
     first = 0
     for size in cone_sizes(n, m):
         first += size
-    return laid(work + first, equality_sizes(n, e, m))
+    return view_fields(work + first, equality_sizes(n, e, m))

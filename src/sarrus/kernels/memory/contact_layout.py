@@ -12,10 +12,10 @@ from typing import Annotated, Any, NamedTuple
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory.batch_layout import LANES
-from sarrus.kernels.memory.record import Floats, Integers, Record, laid
+from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 # Numbers of a gauge; `sarrus.kernels.memory.layout`, which has them too, needs this module.
-N_GAUGE = 3
+N_CONDITIONING = 3
 
 
 # What a contact does in a smooth phase of a run with events; stops stick, dry friction does either.
@@ -25,24 +25,26 @@ PARTIAL = 4
 ROOM = 2 + PARTIAL
 
 
-class TouchSettings(Record):
+class ContactSettings(Record):
     """Tolerances and sizes of a run with contacts."""
 
     # gaps [m] and speeds [m/s] of `sarrus.kernels.contact.tolerances`, of rotations times ``scales``
     closed: float  # gap with which what approaches has arrived
     at_bound: float  # gap that is closed at rest
-    still: float  # speed of what is at rest
+    stick_speed: float  # speed of what is at rest
     rest_speed: float  # speed after an impact below which no contact or stop of a translation rebounds [m/s]
     rest_turn: float  # and no stop of a rotation [rad/s]
     force: float  # about the size of the forces [N]
-    begun: float  # when the step, or the part of one, began that was tried last [s]
+    step_start: float  # when the step, or the part of one, began that was tried last [s]
     length: float  # how long it is [s]
     answered: float  # when that began whose forces are known [s]
     answered_length: float  # how long that is [s]
     power: float  # of all forces at the last acceleration of a smooth phase [W]
     loss: float  # energy that was taken before the present phase [J]
-    slow: float  # speed below which the direction of friction in a smooth phase is not that of the slip [m/s]
-    loose: float  # how many times what counts as zero is larger than where margins are exact
+    slow_speed: (
+        float  # speed below which the direction of friction in a smooth phase is not that of the slip [m/s]
+    )
+    event_slack: float  # how many times what counts as zero is larger than where margins are exact
 
 
 class TouchingElements(Record, of=int):
@@ -73,32 +75,32 @@ class TouchingElements(Record, of=int):
     restitution: Floats  # of each unilateral one
 
 
-class Touching(TouchingElements, of=int):
+class ContactTable(TouchingElements, of=int):
     """The contacts, stops and dry frictions of a run, and what is remembered of them."""
 
-    settings: Annotated[Any, TouchSettings]
+    settings: Annotated[Any, ContactSettings]
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
     kept: Floats  # the same, put aside while steps are tried
     turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
     work: Floats
-    colliding: Annotated[Any, cl.Colliding]  # geometries that may touch
+    geometry: Annotated[Any, cl.GeometryTable]  # geometries that may touch
     more_rows: int  # those of contacts between them that there is room for
     more_contacts: int
     found: int  # such contacts in this step
-    log: Floats  # what is recorded of these: `sarrus.kernels.memory.geometry_layout.Kept` behind the time
+    log: Floats  # what is recorded of these: `sarrus.kernels.memory.geometry_layout.StoredContact` behind the time
     logged: int  # how many
     failed: int  # what a step failed at: see below
     given: int  # 1 where impulses that solve it are known: see ``answer``
     # of smooth phases, see `sarrus.kernels.integrate.contact_modes`
     projection: int  # the kernel that projects without contacts
     modes: Integers  # of each contact, stop and dry friction
-    acting: int  # how many of these there are that are closed, or dry
+    n_active: int  # how many of these there are that are closed, or dry
     directions: (
         Floats  # of each row with friction: of the unit vector along which a contact slides, or a sign
     )
     forces: Floats  # force on each row at the last acceleration [N, N m]
-    begun: Floats  # forces where the phase began, to which redundant ones stay as near as they can
+    start_forces: Floats  # forces where the phase began, to which redundant ones stay as near as they can
     lightness: Floats  # of each velocity: the diagonal of M⁻¹, about
     # of implicit methods in smooth phases, see `sarrus.kernels.integrate.mode_tangent`
     tangent: int  # native: derivatives of the rows of contacts, see `PhaseTangent`
@@ -130,54 +132,56 @@ class Slot(NamedTuple):
     forces: Any  # of all rows [N, N m], impulses over the length of the step
     lasting: Any  # the same but of what came to be closed in this step, zero there
     applied: Any  # the generalized force of what lasts
-    kept: Any  # contacts between geometries: `sarrus.kernels.memory.geometry_layout.Kept`
+    kept: Any  # contacts between geometries: `sarrus.kernels.memory.geometry_layout.StoredContact`
 
 
-def row_count(touching):
+def row_count(contact_table: ContactTable):
     """Return the number of rows that there is room for."""
-    return fixed_rows(touching) + touching.more_rows
+    return fixed_rows(contact_table) + contact_table.more_rows
 
 
-def fixed_rows(touching):
+def fixed_rows(contact_table: ContactTable):
     """Return the number of rows that are there in every step."""
-    return touching.contact_rows + touching.stops + touching.dry
+    return contact_table.contact_rows + contact_table.stops + contact_table.dry
 
 
-def margin_count(touching):
+def event_function_count(contact_table: ContactTable):
     """Return the number of margins: of gaps or pushes, of sticking or sliding contacts, and of dry friction."""
-    return 2 * touching.contacts + touching.stops + touching.dry
+    return 2 * contact_table.contacts + contact_table.stops + contact_table.dry
 
 
-def lasting_contacts(touching):
+def lasting_contacts(contact_table: ContactTable):
     """Return the number of contacts and stops that are there in every step; those that were found come behind them."""
-    return touching.contacts + touching.stops
+    return contact_table.contacts + contact_table.stops
 
 
-def unilateral_count(touching):
+def unilateral_count(contact_table: ContactTable):
     """Return the number of unilateral ones in this step."""
-    return touching.contacts + touching.stops + touching.found
+    return contact_table.contacts + contact_table.stops + contact_table.found
 
 
-def slot_sizes(touching, nv):
+def slot_sizes(contact_table: ContactTable, nv: int):
     """Return the lengths of the parts of a slot."""
-    rows = row_count(touching)
-    return Slot(facts=N_FACTS, forces=rows, lasting=rows, applied=nv, kept=touching.more_contacts * cl.N_KEPT)
+    rows = row_count(contact_table)
+    return Slot(
+        facts=N_FACTS, forces=rows, lasting=rows, applied=nv, kept=contact_table.more_contacts * cl.N_KEPT
+    )
 
 
-def slot_size(touching, nv):
+def slot_size(contact_table: ContactTable, nv: int):
     """Return the length of a slot."""
     length = 0
-    for size in slot_sizes(touching, nv):
+    for size in slot_sizes(contact_table, nv):
         length += size
     return length
 
 
-def slot(touching, nv, k):
+def slot(contact_table: ContactTable, nv: int, k: int):
     """Return the k-th slot."""
-    return laid(touching.slots + k * slot_size(touching, nv), slot_sizes(touching, nv))
+    return view_fields(contact_table.slots + k * slot_size(contact_table, nv), slot_sizes(contact_table, nv))
 
 
-class TouchWork(NamedTuple):
+class ContactWork(NamedTuple):
     """Room for a step."""
 
     middle: Any  # an x
@@ -206,7 +210,7 @@ class TouchWork(NamedTuple):
     answer: Any  # impulses that solve a part of a step at which the kernel has failed, of all rows
     assembled: Any  # how many they were when W was found
     lasts: Any  # whether the row was closed before, without an impact
-    operator: Any
+    delassus: Any
     given: Any
     turn: Any  # part of these: the turn of the row from the middle to the end
     numbers: Any
@@ -217,29 +221,29 @@ class TouchWork(NamedTuple):
     solver: Any
 
 
-def touch_sizes(touching, nq, nv, size):
+def contact_sizes(contact_table: ContactTable, nq: int, nv: int, size: int):
     """Return the lengths of its parts; ``size`` is that of an x."""
-    rows, unilateral = row_count(touching), lasting_contacts(touching) + touching.more_contacts
-    blocks = unilateral + touching.dry
-    dense = rows if touching.more_rows == 0 else min(rows, cp.MANY)
-    responses = rows * nv if touching.more_rows == 0 else 0
+    rows, unilateral = row_count(contact_table), lasting_contacts(contact_table) + contact_table.more_contacts
+    blocks = unilateral + contact_table.dry
+    dense = rows if contact_table.more_rows == 0 else min(rows, cp.MANY)
+    responses = rows * nv if contact_table.more_rows == 0 else 0
     solver = 0
     for part in cp.contact_sizes(rows, blocks, dense * dense):
         solver += part
-    return TouchWork(
+    return ContactWork(
         middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
-        native=touching.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
+        native=contact_table.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
         active=unilateral, forecast=unilateral, delay=unilateral,
-        response=responses, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_GAUGE),
+        response=responses, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_CONDITIONING),
         velocity=rows, begin=rows, which=rows, owner=rows, answer=rows, assembled=1, lasts=rows,
-        operator=max(dense * dense, rows), given=rows, turn=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
+        delassus=max(dense * dense, rows), given=rows, turn=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
         inverse=dense * dense, left=rows, solver=solver,
     )  # fmt: skip
 
 
-def touch_work(touching, nq, nv, size):
+def contact_work(contact_table: ContactTable, nq: int, nv: int, size: int):
     """Return its parts."""
-    return laid(touching.work, touch_sizes(touching, nq, nv, size))
+    return view_fields(contact_table.work, contact_sizes(contact_table, nq, nv, size))
 
 
 class PhaseTangent(NamedTuple):
@@ -273,9 +277,9 @@ class PhaseTangent(NamedTuple):
     left: Any
 
 
-def tangent_sizes(touching, table, size):
+def tangent_sizes(contact_table: ContactTable, table: Any, size: int):
     """Return the lengths of its parts; ``size`` is that of an x."""
-    nv, own, rows = table.nv, touching.contact_rows, row_count(touching)
+    nv, own, rows = table.nv, contact_table.contact_rows, row_count(contact_table)
     square = rows * rows
     return PhaseTangent(
         input=size + nv + own, force_q=nv * (nv + 1), bias_q=own * (nv + 1), bias_v=own * nv,
@@ -285,6 +289,6 @@ def tangent_sizes(touching, table, size):
     )  # fmt: skip
 
 
-def phase_tangent(touching, table, size):
+def phase_tangent(contact_table: ContactTable, table: Any, size: int):
     """Return its parts."""
-    return laid(touching.derived, tangent_sizes(touching, table, size))
+    return view_fields(contact_table.derived, tangent_sizes(contact_table, table, size))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from sarrus.kernels.memory.record import Floats, Integers, Record, laid
+from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 # Most rows of a block: normal, two tangents, torsion, two of rolling.
 WIDEST = 6
@@ -22,7 +22,7 @@ class Parts(Record, of=int):
     count: int  # rows
     rows: Floats  # number of each row
     parts: Floats
-    reply: Floats
+    compliance_column: Floats
     shared: Floats
     starts: Integers
     widest: int
@@ -48,10 +48,10 @@ class PartsWork(NamedTuple):
     slots: Any  # where each block begins in the matrix
     behind: Any  # columns of the blocks behind the diagonal
     own: Any  # parts of rows, scaled
-    reply: Any
+    compliance_column: Any
     speed: Any  # velocities
     slopes: Any  # D of each block of rows
-    operator: Any  # W of each block of rows
+    delassus: Any  # W of each block of rows
     inverse: Any
     product: Any
     rest: Any
@@ -59,21 +59,21 @@ class PartsWork(NamedTuple):
     matrix: Any
 
 
-def parts_sizes(parts):
+def parts_sizes(parts: Parts):
     """Return the lengths of its parts."""
     n, w, rows = parts.room_components, parts.widest, parts.room
     wide = max(w, WIDEST)
     return PartsWork(
         known=2, count=2, joined=2 * rows, turn=n, members=n, place=n, degree=n, near=n, graph=n * n, slots=n * n,
-        behind=n * n, own=2 * rows * w, reply=2 * rows * w, speed=parts.velocities, slopes=rows * WIDEST,
-        operator=rows * WIDEST, inverse=rows * WIDEST, product=wide * wide, rest=wide * wide, small=2 * WIDEST,
+        behind=n * n, own=2 * rows * w, compliance_column=2 * rows * w, speed=parts.velocities, slopes=rows * WIDEST,
+        delassus=rows * WIDEST, inverse=rows * WIDEST, product=wide * wide, rest=wide * wide, small=2 * WIDEST,
         matrix=parts.velocities * parts.velocities,
     )  # fmt: skip
 
 
-def parts_work(parts):
+def parts_work(parts: Parts):
     """Return its parts."""
-    return laid(parts.work, parts_sizes(parts))
+    return view_fields(parts.work, parts_sizes(parts))
 
 
 class ContactProblem(Record, of=int):
@@ -84,7 +84,7 @@ class ContactProblem(Record, of=int):
     contacts: int  # the first blocks
     sizes: Integers  # rows of each block
     numbers: Floats  # μ of contacts, limits of dry friction
-    operator: Floats  # W (m × m), symmetric; of a sparse problem its diagonal
+    delassus: Floats  # W (m × m), symmetric; of a sparse problem its diagonal
     sparse: int  # 1 where rows are given by their parts
     lenient: int  # 1 where cone programs have not led to an answer either
     parts: Annotated[Any, Parts]
@@ -113,7 +113,7 @@ class ContactWorkspace(NamedTuple):
 
     facts: Annotated[Any, ContactFacts]
     factors: Any  # of each row
-    operator: Any
+    delassus: Any
     velocities: Any
     turn: Any
     numbers: Any  # of each block
@@ -132,15 +132,15 @@ class ContactWorkspace(NamedTuple):
     active: Any  # rows of blocks that may have forces, in turn
 
 
-def contact_sizes(m, blocks, whole):
+def contact_sizes(m: int, blocks: int, whole: int):
     """Return the lengths of its parts; ``whole`` is the room for a matrix: m², 0 where rows have parts."""
     return ContactWorkspace(
-        facts=N_FACTS, factors=m, operator=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
+        facts=N_FACTS, factors=m, delassus=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
         way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,
         small=2 * WIDEST * (WIDEST + 1), active=m,
     )  # fmt: skip
 
 
-def contact_workspace(work, m, blocks, whole):
+def contact_workspace(work: Floats, m: int, blocks: int, whole: int):
     """Return the parts of the workspace."""
-    return laid(work, contact_sizes(m, blocks, whole))
+    return view_fields(work, contact_sizes(m, blocks, whole))

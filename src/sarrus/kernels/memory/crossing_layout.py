@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Annotated, Any, NamedTuple
 
-from sarrus.kernels.memory.layout import input_size
-from sarrus.kernels.memory.record import Record, laid
+from sarrus.kernels.memory.layout import Table, input_size
+from sarrus.kernels.memory.record import Record, view_fields
 
 
 class PassageHeader(Record):
@@ -26,7 +26,7 @@ class StateFacts(Record):
 
     pivot: float  # the smallest, relative to its largest value in the run
     projected: float  # whether the stages of the step were
-    what: float  # was projected at its end
+    level: float  # was projected at its end
     measured: float
     sigma: float  # σ
     rise: float  # σ dσ/dt
@@ -82,13 +82,13 @@ class PassageArray(NamedTuple):
     log: Any
 
 
-def state_sizes(table):
+def state_sizes(table: Table):
     """Return the lengths of the parts of a state."""
     size, n = input_size(table), table.nq + table.nv
     return PassageState(facts=STATE_HEADER, x=size, slope=n, left=table.nc, right=table.nv)
 
 
-def state_width(table):
+def state_width(table: Table):
     """Return the length of a state."""
     width = 0
     for size in state_sizes(table):
@@ -96,17 +96,17 @@ def state_width(table):
     return width
 
 
-def measure_sizes(table):
+def measure_sizes(table: Table):
     """Return the lengths of the parts of a measure."""
     return Measure(sigma=1, change=1, largest=1, left=table.nc, right=table.nv)
 
 
-def log_width(table):
+def log_width(table: Table):
     """Return the length of a row of the log."""
     return LOG_HEADER + table.nq + table.nv
 
 
-def passage_sizes(table, room):
+def passage_sizes(table: Table, room: int):
     """Return the lengths of the parts of the array with ``room`` rows in its log."""
     return PassageArray(
         header=HEADER, states=4 * state_width(table), shifted=input_size(table), times=POINTS,
@@ -114,11 +114,11 @@ def passage_sizes(table, room):
     )  # fmt: skip
 
 
-def passage_array(table):
+def passage_array(table: Table):
     """Return the parts of the array at ``table.passage``."""
-    return laid(table.passage, passage_sizes(table, 0))
+    return view_fields(table.passage, passage_sizes(table, 0))
 
 
-def state_of(table, passages, k):
+def state_of(table: Table, passages: PassageArray, k: int):
     """Return the k-th of the four states."""
-    return laid(passages.states + k * state_width(table), state_sizes(table))
+    return view_fields(passages.states + k * state_width(table), state_sizes(table))

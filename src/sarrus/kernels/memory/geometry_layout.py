@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sarrus.kernels.memory.record import Floats, Integers, Record, laid
+from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 
 class Geometries(Record, of=int):
@@ -30,7 +30,7 @@ class Geometries(Record, of=int):
     extents: Floats  # of each body, how far its geometries reach from its origin
 
 
-class Colliding(Geometries, of=int):
+class GeometryTable(Geometries, of=int):
     """The geometries of a run and their pairs. Pairs ascend, and what is found of them does."""
 
     pairs: int
@@ -46,7 +46,7 @@ class Colliding(Geometries, of=int):
     static: Floats  # coefficients up to which they stick
     torsion: Floats
     rolling: Floats
-    margins: Floats
+    event_functions: Floats
     restitution: Floats
     components: int
     widest: int  # velocities of the largest component
@@ -62,7 +62,7 @@ class Colliding(Geometries, of=int):
     work: Floats
 
 
-class Met(Record):
+class RawContact(Record):
     """What a function of MuJoCo writes first of an mjContact; the frame follows."""
 
     distance: float
@@ -74,7 +74,7 @@ class Met(Record):
     nz: float
 
 
-class Seen(Record):
+class ContactPoint(Record):
     """A contact where it was looked for."""
 
     pair: float
@@ -87,7 +87,7 @@ class Seen(Record):
     nz: float
 
 
-class Kept(Record):
+class StoredContact(Record):
     """A contact where a step ended, with its force on the second geometry, the mean of the step."""
 
     pair: float
@@ -107,12 +107,12 @@ class Kept(Record):
     lasts: float  # whether the force is one that lasts
 
 
-N_MET, N_SEEN, N_KEPT = len(Met.fields), len(Seen.fields), len(Kept.fields)
+N_MET, N_SEEN, N_KEPT = len(RawContact.fields), len(ContactPoint.fields), len(StoredContact.fields)
 # Numbers of an entry of the log, a time before what is kept, and of a pose.
 N_LOGGED, N_POSE = 1 + N_KEPT, 12
 
 
-class CollidingWork(NamedTuple):
+class GeometryWork(NamedTuple):
     """Room for a step; rows are those of all that may take part."""
 
     places: Any  # of bodies
@@ -122,7 +122,7 @@ class CollidingWork(NamedTuple):
     later: Any  # and at the end
     parts: Any  # two of each row
     turned: Any  # by how much they are others at the end
-    reply: Any  # the acceleration by a unit force on the row, of the same components
+    compliance_column: Any  # the acceleration by a unit force on the row, of the same components
     shared: Any  # components of each row, −1: none
     own: Any  # velocity that each row has by itself
     own_turned: Any
@@ -141,18 +141,18 @@ class CollidingWork(NamedTuple):
     impulses: Any
 
 
-def colliding_sizes(colliding, rows, nv):
+def geometry_sizes(geometry: GeometryTable, rows: int, nv: int):
     """Return the lengths of its parts."""
-    room, part = colliding.room, 2 * colliding.widest
-    moved, components = colliding.motion_size, colliding.components
-    return CollidingWork(
-        places=N_POSE * colliding.bodies, motion=moved, ahead=moved, found=room * N_SEEN, later=room * N_SEEN,
-        parts=rows * part, turned=rows * part, reply=rows * part, shared=2 * rows, own=rows,
-        own_turned=rows, rates=rows, bias=rows, block=colliding.block_size, moved=nv, leader=components,
+    room, part = geometry.room, 2 * geometry.widest
+    moved, components = geometry.motion_size, geometry.components
+    return GeometryWork(
+        places=N_POSE * geometry.bodies, motion=moved, ahead=moved, found=room * N_SEEN, later=room * N_SEEN,
+        parts=rows * part, turned=rows * part, compliance_column=rows * part, shared=2 * rows, own=rows,
+        own_turned=rows, rates=rows, bias=rows, block=geometry.block_size, moved=nv, leader=components,
         ready=1, chosen=rows, numbered=rows, given=rows, turn=rows, numbers=rows, impulses=rows,
     )  # fmt: skip
 
 
-def colliding_work(colliding, rows, nv):
+def geometry_work(geometry: GeometryTable, rows: int, nv: int):
     """Return its parts."""
-    return laid(colliding.work, colliding_sizes(colliding, rows, nv))
+    return view_fields(geometry.work, geometry_sizes(geometry, rows, nv))

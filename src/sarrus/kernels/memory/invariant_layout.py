@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.record import view_fields
 
 
 class Invariants(NamedTuple):
@@ -21,7 +22,7 @@ class Invariants(NamedTuple):
 N_KEPT = len(Invariants._fields)
 
 
-def invariants_of(table):
+def invariants_of(table: Table):
     """Return what is known of the invariants of a run."""
     k = table.n_invariants
-    return laid(table.kept, Invariants(k, k, k, k, k, k))
+    return view_fields(table.kept, Invariants(k, k, k, k, k, k))

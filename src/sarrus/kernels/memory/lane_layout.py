@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sarrus.kernels.memory.batch_layout import LANES
-from sarrus.kernels.memory.layout import N_GAUGE, input_size
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.batch_layout import LANES, BatchTable
+from sarrus.kernels.memory.layout import N_CONDITIONING, Table, input_size
+from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.memory.run_state import N_STATE
 
-# Numbers of a gauge, see `sarrus.kernels.memory.layout.Gauge`.
-CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY = range(N_GAUGE)
+# Numbers of a gauge, see `sarrus.kernels.memory.layout.Conditioning`.
+CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY = range(N_CONDITIONING)
 
 
 class Lanes(NamedTuple):
@@ -32,12 +32,12 @@ class Lanes(NamedTuple):
     states: Any  # of the runs
 
 
-def slope_width(table):
+def slope_width(table: Table):
     """Return the length of the slopes of one stage."""
-    return LANES * (table.nq + table.nv + N_GAUGE)
+    return LANES * (table.nq + table.nv + N_CONDITIONING)
 
 
-def lane_sizes(table):
+def lane_sizes(table: Table):
     """Return the lengths of the parts."""
     x, w = LANES * input_size(table), LANES
     return Lanes(
@@ -46,6 +46,6 @@ def lane_sizes(table):
     )  # fmt: skip
 
 
-def lanes_of(table, todo):
+def lanes_of(table: Table, todo: BatchTable):
     """Return the parts of the workspace."""
-    return laid(todo.work, lane_sizes(table))
+    return view_fields(todo.work, lane_sizes(table))

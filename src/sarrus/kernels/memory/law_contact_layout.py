@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from sarrus.kernels.memory.record import Floats, Record, laid
+from sarrus.kernels.memory.record import Floats, Record, view_fields
 
 
 class ContactTable(Record, of=int):
@@ -62,7 +62,7 @@ class Physics(NamedTuple):
     solver: Any  # limits of the solver
 
 
-def physics(actuators, contacts, unknowns, levels):
+def physics(actuators: int, contacts: int, unknowns: int, levels: int):
     """Return the lengths of its parts."""
     return Physics(
         lower=actuators, upper=actuators, weights=unknowns, relaxation=levels, friction=contacts, largest=contacts,
@@ -79,7 +79,7 @@ class Report(NamedTuple):
     conflict: Any  # how strongly each actuator, contact, row of the user and inequality is in conflict, where one is
 
 
-def report(actuators, contacts, extra):
+def report(actuators: int, contacts: int, extra: int):
     """Return the lengths of its parts."""
     return Report(outcome=1, counts=2, facts=7, conflict=actuators + contacts + extra)
 
@@ -102,12 +102,12 @@ class Memory(NamedTuple):
     relaxed: Any  # and for relaxed ones: of so many levels as they are, then of the costs, then of each level
 
 
-def slot_size(unknowns, rows):
+def slot_size(unknowns: int, rows: int):
     """Return the length of a slot."""
     return 1 + unknowns + rows
 
 
-def memory(unknowns, rows, levels):
+def memory(unknowns: int, rows: int, levels: int):
     """Return the lengths of its parts."""
     slot = slot_size(unknowns, rows)
     return Memory(
@@ -115,7 +115,7 @@ def memory(unknowns, rows, levels):
     )
 
 
-def most_rows(actuators, contacts, extra):
+def most_rows(actuators: int, contacts: int, extra: int):
     """Return how many rows a program can have; ``extra`` of the user and inequalities among the levels."""
     return 2 * actuators + 6 * contacts + extra
 
@@ -152,7 +152,7 @@ class DistributionWorkspace(NamedTuple):
     program: Any  # a cone program
 
 
-def distribution_sizes(unknowns, total, levels, rows, program):
+def distribution_sizes(unknowns: int, total: int, levels: int, rows: int, program: int):
     """Return the lengths of its parts for so many unknowns, rows of levels, of limits, and numbers of a program."""
     across = 0
     for part in across_sizes(unknowns, total, rows):
@@ -175,35 +175,35 @@ class Across(NamedTuple):
     norms: Any
 
 
-def across_sizes(unknowns, total, rows):
+def across_sizes(unknowns: int, total: int, rows: int):
     """Return the lengths of the parts of `Across`."""
     # one more for the row that is being written
     count = 2 * rows + total + 1
     return Across(rows=count * unknowns, diagonal=count, beta=count, beta2=count, norms=count)
 
 
-def extra_of(table):
+def extra_of(table: Any):
     """Return how many rows of the user and inequalities among the levels there are."""
     return table.contacts.extra_rows + table.contacts.unequal
 
 
-def physics_of(table):
+def physics_of(table: Any):
     """Return the parts of the array ``physics`` of a law."""
     sizes = physics(table.actuators, table.n_contacts, table.nu, table.n_levels)
-    return laid(table.contacts.physics, sizes)
+    return view_fields(table.contacts.physics, sizes)
 
 
-def most_rows_of(table):
+def most_rows_of(table: Any):
     """Return how many rows a program of a law can have."""
     return most_rows(table.actuators, table.n_contacts, extra_of(table))
 
 
-def memory_of(table):
+def memory_of(table: Any):
     """Return the parts of the array ``memory`` of a law."""
-    return laid(table.contacts.memory, memory(table.nu, most_rows_of(table), table.n_levels))
+    return view_fields(table.contacts.memory, memory(table.nu, most_rows_of(table), table.n_levels))
 
 
-def report_of(table):
+def report_of(table: Any):
     """Return the parts of the array ``report`` of a law."""
     sizes = report(table.actuators, table.n_contacts, extra_of(table))
-    return laid(table.contacts.report, sizes)
+    return view_fields(table.contacts.report, sizes)

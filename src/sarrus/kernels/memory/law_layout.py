@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from sarrus.kernels.memory.law_contact_layout import ContactTable
-from sarrus.kernels.memory.record import Floats, Record, laid
+from sarrus.kernels.memory.record import Floats, Record, view_fields
 
 
 class LawSettings(Record):
@@ -123,7 +123,7 @@ class LawWorkspace(NamedTuple):
     spin: Any
 
 
-def law_sizes(table):
+def law_sizes(table: LawTable):
     """Return the lengths of the vectors in the workspace of a law."""
     nv, nu, nc = table.nv, table.nu, table.nc
     n_demands, n_forces = table.n_demands, table.n_forces
@@ -143,16 +143,16 @@ def law_sizes(table):
     )  # fmt: skip
 
 
-def law_workspace(table):
+def law_workspace(table: LawTable):
     """Return the vectors in the workspace of a law."""
-    return laid(table.work, law_sizes(table))
+    return view_fields(table.work, law_sizes(table))
 
 
-def place_of_states(table):
+def place_of_states(table: LawTable):
     """Return where in the table it stands where each state is in the input."""
     return LEVELS + 3 * table.n_levels + table.n_measured
 
 
-def law_permutation(table):
+def law_permutation(table: LawTable):
     """Return the room for a permutation."""
     return table + (place_of_states(table) + table.n_states)

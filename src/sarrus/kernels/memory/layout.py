@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import Annotated, Any, NamedTuple
 
 from sarrus.kernels.memory.batch_layout import BatchTable
-from sarrus.kernels.memory.contact_layout import Touching
+from sarrus.kernels.memory.contact_layout import ContactTable
 from sarrus.kernels.memory.law_layout import LawTable
-from sarrus.kernels.memory.record import Floats, Record, laid
+from sarrus.kernels.memory.record import Floats, Record, view_fields
 from sarrus.kernels.memory.run_state import Run
 
 
@@ -59,17 +59,17 @@ class Factors(NamedTuple):
     coordinates: Any  # nq
 
 
-def factor_sizes(table):
+def factor_sizes(table: Table):
     """Return how many factors of each kind there are."""
     return Factors(rows=table.nc, velocities=table.nv, closures=table.nc, coordinates=table.nq)
 
 
-def factors_of(table):
+def factors_of(table: Table):
     """Return the factors behind the settings."""
-    return laid(table.settings + N_SETTINGS, factor_sizes(table))
+    return view_fields(table.settings + N_SETTINGS, factor_sizes(table))
 
 
-def row_factor(table, row):
+def row_factor(table: Table, row: int):
     """Return what a row is multiplied by where dependent rows contradict each other by digits: their units matter then.
 
     Else one: an exact matrix of some rank has the same range in all units.
@@ -77,7 +77,7 @@ def row_factor(table, row):
     return factors_of(table).rows[row] if table.settings.shortest_closing > 0.0 else 1.0
 
 
-def row_scale(table):
+def row_scale(table: Table):
     """Return the size that pivots of rows times their factors have nearby, 0 where it is not known."""
     return 0.0 if table.settings.shortest_closing > 0.0 else table.settings.scale_of_rows
 
@@ -88,7 +88,7 @@ class Chart(Record):
     Then follow W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows) and room to work in.
     """
 
-    gauge: float  # smallest pivot of W T at the last projection
+    conditioning: float  # smallest pivot of W T at the last projection
     gauge_before: float  # and at the end of the step before
     failed: float  # whether Newton failed to contract since then
 
@@ -112,7 +112,7 @@ class Functions(Record, of=int):
     direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
     residuals: int  # φ and ψ
     nearest: int  # from such factors and a residual the shortest δ with A δ = −residual
-    unmet: int  # A a + γ of [x | a]
+    unsatisfied: int  # A a + γ of [x | a]
     measure: int  # the smallest singular value of A, see `sarrus.kernels.memory.crossing_layout.Measure`
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
@@ -147,7 +147,7 @@ class Sizes(Record, of=int):
     elimination: int
     n_events: int  # event functions
     n_watched: int  # then multipliers that are watched like these
-    n_margins: (
+    n_event_functions: (
         int  # then margins of contacts, stops and dry friction, see `sarrus.kernels.integrate.contact_modes`
     )
     simple_rate: int  # 1 where q̇ = v
@@ -204,14 +204,14 @@ class Table(Functions, Sizes, Loop, of=int):
     times: Floats  # at which a run is recorded besides
     looks: Floats  # (t, q) on the way, a row each, see `sarrus.kernels.memory.run_state`
     stretches: Floats  # of time, see `sarrus.kernels.integrate.stretches`
-    touching: Annotated[Any, Touching]  # contacts with friction, of a run with time stepping
+    contact_table: Annotated[Any, ContactTable]  # contacts with friction, of a run with time stepping
     n_quaternions: int
 
 
 QUATERNIONS = len(Table.fields)
 # Native functions of a model, by the names of their entries.
 FUNCTIONS = (
-    "dynamics", "direct", "checked", "residuals", "nearest", "unmet", "measure", "closed", "position", "velocity",
+    "dynamics", "direct", "checked", "residuals", "nearest", "unsatisfied", "measure", "closed", "position", "velocity",
     "rate", "energy", "metric", "closing", "slipping", "whole",
 )  # fmt: skip
 
@@ -231,7 +231,7 @@ NO_ANSWER, NOT_ARRAYS, NOT_UNIT = -1, -4, -5
 NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_INVARIANTS = 0, 1, 2, 3
 
 
-class Gauge(Record):
+class Conditioning(Record):
     """How good a direct solve is; what follows the largest entry only from ``checked``."""
 
     clearance: float  # smallest pivot of Â Âᵀ over its diagonal entry
@@ -247,7 +247,7 @@ class Gauge(Record):
 
 
 # Numbers that ``direct`` writes, and those that only ``checked`` does.
-N_GAUGE, N_CHECKS = 3, 7
+N_CONDITIONING, N_CHECKS = 3, 7
 
 
 class StageAnswer(NamedTuple):
@@ -255,19 +255,21 @@ class StageAnswer(NamedTuple):
 
     a: Any
     rate: Any
-    gauge: Annotated[Any, Gauge]
+    conditioning: Annotated[Any, Conditioning]
     factors: Any  # n_factors
     residual: Any  # room for one behind them, which ``nearest`` takes with them
 
 
-def stage_sizes_of(table):
+def stage_sizes_of(table: Table):
     """Return the lengths of the parts of what ``direct`` writes, and of the room behind it."""
-    return StageAnswer(a=table.nv, rate=table.nq, gauge=N_GAUGE, factors=table.n_factors, residual=table.nc)
+    return StageAnswer(
+        a=table.nv, rate=table.nq, conditioning=N_CONDITIONING, factors=table.n_factors, residual=table.nc
+    )
 
 
-def stage_answer(table):
+def stage_answer(table: Table):
     """Return what ``direct`` wrote."""
-    return laid(table.stage, stage_sizes_of(table))
+    return view_fields(table.stage, stage_sizes_of(table))
 
 
 class Closed(NamedTuple):
@@ -278,12 +280,19 @@ class Closed(NamedTuple):
     place: Any  # q there
     speed: Any  # v, projected there
     step: Any
-    gauge: Annotated[Any, Gauge]
+    conditioning: Annotated[Any, Conditioning]
 
 
-def closed_sizes(table):
+def closed_sizes(table: Table):
     """Return the lengths of what ``closed`` writes."""
-    return Closed(gap=table.nh, left=table.nh, place=table.nq, speed=table.nv, step=table.nv, gauge=N_GAUGE)
+    return Closed(
+        gap=table.nh,
+        left=table.nh,
+        place=table.nq,
+        speed=table.nv,
+        step=table.nv,
+        conditioning=N_CONDITIONING,
+    )
 
 
 class Facts(Record):
@@ -296,8 +305,8 @@ class Facts(Record):
     beyond: float  # first pivot beyond it
     condition: float  # number of what a formulation inverted, 0 otherwise
     contradiction: float  # how far dependent rows contradict others
-    unmet: float  # largest relative residual
-    weakest: (
+    unsatisfied: float  # largest relative residual
+    mass_condition: (
         float  # largest M_kk/L_kk²: the condition number of M where every coordinate is measured in 1/√M_kk
     )
 
@@ -334,7 +343,7 @@ class Workspace(NamedTuple):
     lam: Any
     reaction: Any
     rate: Any
-    gauge: Annotated[Any, Gauge]
+    conditioning: Annotated[Any, Conditioning]
     facts: Annotated[Any, Facts]
     factored: (
         Any  # 1 where the factors in ``table.stage`` are those of a state next to the one that is projected
@@ -344,11 +353,11 @@ class Workspace(NamedTuple):
     end: Any  # what lies behind it
 
 
-def workspace_sizes(table):
+def workspace_sizes(table: Table):
     """Return the lengths of the vectors in the workspace."""
     nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     big, before = max(nv, nc) + 1, nv * nv + nv + nc * nv + nc
-    answer = 2 * nh + nq + 2 * nv + N_GAUGE
+    answer = 2 * nh + nq + 2 * nv + N_CONDITIONING
     written = max(before + nq, nh * (nv + 2) + nv * nv, nc * (nv + 1) + nv * nv, answer, 3 + nc + nv) + 1
     m, n = nh + nc + table.n_invariants, 2 * nv
     spare = max(nh * (nv + 2), nc * (nv + 1), m * n + m + 7 * (m + n) + nq + input_size(table))
@@ -356,24 +365,24 @@ def workspace_sizes(table):
         native=0, mass=nv * nv, force=nv, rows=nc * nv, bias=nc, velocity=written - before,
         copy=max(nc * nv, nv * nv), metric=nv * nv,
         y=big, step=big, rhs=big, diagonal=big, beta=big, beta2=big, norms=big, extra=big,
-        a=nv, lam=nc, reaction=nv, rate=nq, gauge=N_GAUGE + N_CHECKS, facts=N_FACTS, factored=1,
+        a=nv, lam=nc, reaction=nv, rate=nq, conditioning=N_CONDITIONING + N_CHECKS, facts=N_FACTS, factored=1,
         x=input_size(table) + nq + 1, spare=spare, end=0,
     )  # fmt: skip
 
 
-def workspace(table):
+def workspace(table: Table):
     """Return the vectors in the workspace."""
-    return laid(table.work, workspace_sizes(table))
+    return view_fields(table.work, workspace_sizes(table))
 
 
-def input_size(table):
+def input_size(table: Table):
     """Return the length of x."""
     return table.nq + 2 * table.nv + table.nu + 1 + table.np
 
 
-def event_count(table):
+def event_count(table: Table):
     """Return the number of values whose zeros are looked for."""
-    return table.n_events + table.n_watched + table.n_margins
+    return table.n_events + table.n_watched + table.n_event_functions
 
 
 class Stages(NamedTuple):
@@ -385,16 +394,16 @@ class Stages(NamedTuple):
     values: Any  # of events, three sets, and behind them of margins when they are least in a step
 
 
-def stage_sizes(table):
+def stage_sizes(table: Table):
     """Return the lengths of the vectors behind the workspace in a run."""
     slopes = (table.n_stages + 1) * (table.nq + table.nv)
-    values = 3 * event_count(table) + table.n_margins + 1
+    values = 3 * event_count(table) + table.n_event_functions + 1
     return Stages(slopes=slopes, new=input_size(table), trial=input_size(table), values=values)
 
 
-def stages_of(table, work):
+def stages_of(table: Table, work: Workspace):
     """Return the vectors behind the workspace in a run."""
-    return laid(work.end, stage_sizes(table))
+    return view_fields(work.end, stage_sizes(table))
 
 
 def run_storage(table: Any) -> int:
@@ -402,7 +411,7 @@ def run_storage(table: Any) -> int:
     return int(sum(workspace_sizes(table)) + sum(stage_sizes(table)))
 
 
-def permutation(table):
+def permutation(table: Table):
     """Return the room for a permutation of the rows."""
     return table + (QUATERNIONS + table.n_quaternions)
 
@@ -427,7 +436,7 @@ class StateRoom(NamedTuple):
     work: Any
 
 
-def state_sizes(table):
+def state_sizes(table: Table):
     """Return the lengths of the vectors in `StateRoom`."""
     n, count, m = 2 * (table.nv - table.n_own), table.n_own, table.nh + table.nc - table.n_own
     work = (m + count) * n + 9 * (m + n + 1)
@@ -440,7 +449,7 @@ def state_sizes(table):
 class LocalHeader(Record):
     """Of an implicit method; begins as `Chart`, for a projection along a chart notes these."""
 
-    gauge: float
+    conditioning: float
     gauge_before: float
     failed: float
     length: float  # of the step asked for
@@ -479,7 +488,7 @@ class LocalArray(NamedTuple):
     work: Any
 
 
-def local_sizes(table):
+def local_sizes(table: Table):
     """Return the lengths of the vectors in the array of an implicit method."""
     nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
     n, big, size = 2 * nv, max(nv, nc) + 1, input_size(table)
@@ -492,6 +501,6 @@ def local_sizes(table):
     )  # fmt: skip
 
 
-def local_array(table):
+def local_array(table: Table):
     """Return the vectors in the array at ``table.local``."""
-    return laid(table.local, local_sizes(table))
+    return view_fields(table.local, local_sizes(table))

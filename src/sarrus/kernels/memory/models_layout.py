@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.python_objects import ArrayObject
-from sarrus.kernels.memory.record import Floats, Integers, Record, laid
+from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 
 class StraightLineTable(Record, of=int):
@@ -89,7 +89,7 @@ class ModelsWorkspace(NamedTuple):
     rates: Any
 
 
-def models_sizes(table, system):
+def models_sizes(table: ModelsTable, system: Table):
     """Return the lengths of the vectors of the general algebra, for the table of a system."""
     nq, nv, nu, nc, dof = table.nq, table.nv, table.nu, system.nc, table.dof
     big, width = max(nv, nc) + 1, 2 * dof + 1
@@ -101,9 +101,9 @@ def models_sizes(table, system):
     )  # fmt: skip
 
 
-def models_workspace(table):
+def models_workspace(table: ModelsTable):
     """Return the vectors in the array at ``table.work``."""
-    return laid(table.work, models_sizes(table, table.system))
+    return view_fields(table.work, models_sizes(table, table.system))
 
 
 def straight_line_room(nq: int, nu: int, dof: int) -> int:
@@ -112,6 +112,6 @@ def straight_line_room(nq: int, nu: int, dof: int) -> int:
     return nq * width + 2 + dof * (width + 2 * dof) + 1
 
 
-def whole_width(nu, dof):
+def whole_width(nu: int, dof: int):
     """Return how many columns that code writes: [P | drift | Q | drift | ∂q̈ | q̇ | q̈]."""
     return 4 * dof + nu + 5

@@ -2,7 +2,8 @@
 
 A `Record` has a fixed number of entries: Python has an array whose entries also have names, a kernel a pointer with
 fields (`sarrus.kernels.platform.pointers`), and ``state.end`` is the same number in both. A workspace has vectors and
-matrices whose sizes the model tells: a named tuple of the sizes, in their order, becomes one of pointers by `laid`.
+matrices whose sizes the model tells: a named tuple of the sizes, in their order, becomes one of pointers by
+`view_fields`.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ def pointee(kind: Any) -> Any:
     return kind.__metadata__[0] if get_origin(kind) is Annotated else None
 
 
-def laid(start: Any, sizes: Any) -> Any:
+def view_fields(start: Any, sizes: Any) -> Any:
     """Return the parts of memory from ``start`` on, one after the other, as a named tuple like that of their sizes.
 
     Parts of an array in Python, pointers in a kernel. A field that is ``Annotated[Any, Record]`` is one.

@@ -12,6 +12,7 @@ import numpy as np
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.vectors import axpy, copy, divide, dot, fill, set_unit, swap
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.models_layout import (
     ACTUATION,
     BIAS_Q,
@@ -27,6 +28,7 @@ from sarrus.kernels.memory.models_layout import (
     RATE_V,
     VELOCITY_Q,
     ModelsTable,
+    ModelsWorkspace,
     models_workspace,
 )
 from sarrus.kernels.memory.record import Floats
@@ -36,7 +38,7 @@ from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.forward import answer_at
 
 
-def general_models(table: ModelsTable, x: Floats, what: int) -> int:
+def general_models(table: ModelsTable, x: Floats, level: int) -> int:
     """Write [A | B | E | affine] at every state; return their number.
 
     ``good`` gets the smallest pivot of W Z, Z orthonormal, over the largest entry of W. A state that is singular or
@@ -56,7 +58,7 @@ def general_models(table: ModelsTable, x: Floats, what: int) -> int:
 
 
 @internal
-def _derivatives(table, own, work, k):
+def _derivatives(table: ModelsTable, own: Table, work: ModelsWorkspace, k: int):
     """Solve at a state, evaluate the derivatives there and factor A; False where that fails."""
     nq, nv, nu, nc, at, d = table.nq, table.nv, table.nu, own.nc, table.at, work.d
     size, state = la.input_size(own), own.x
@@ -84,7 +86,7 @@ def _derivatives(table, own, work, k):
 
 
 @internal
-def _directions(table, own, work, k):
+def _directions(table: ModelsTable, own: Table, work: ModelsWorkspace, k: int):
     """Write the changes of q and v with (y, ẏ, t), as far as constraints decide; return the pivot (see `_basis`)."""
     nv, nc, dof, at, d = table.nv, own.nc, table.dof, table.at, work.d
     width = 2 * dof + 1
@@ -111,7 +113,7 @@ def _directions(table, own, work, k):
 
 
 @internal
-def _equations(table, own, work):
+def _equations(table: ModelsTable, own: Table, work: ModelsWorkspace):
     """Write ÿ without N's change to ``slope`` (by y, ẏ, t and u), that change to ``turning``."""
     nq, nv, nu, nc, dof, at, d = table.nq, table.nv, table.nu, own.nc, table.dof, table.at, work.d
     width = 2 * dof + 1
@@ -144,7 +146,7 @@ def _equations(table, own, work):
 
 
 @internal
-def _put_model(table, work, k, out):
+def _put_model(table: ModelsTable, work: ModelsWorkspace, k: int, out: Floats):
     """Put [A | B | E | affine] of one state together: ẏ is itself, ÿ = slope + turning, with what is there at rest."""
     nq, nv, nu, dof = table.nq, table.nv, table.nu, table.dof
     n, right, slope, v = 2 * dof, work.slope, work.turning, table.v + k * nv
@@ -167,7 +169,7 @@ def _put_model(table, work, k, out):
 
 
 @internal
-def _add_product(sign, a, m, n, b, width, out, wide):
+def _add_product(sign: float, a: Floats, m: int, n: int, b: Floats, width: int, out: Floats, wide: int):
     """Add ± a b, a (m × n), to the first ``width`` columns of out, whose rows are ``wide``, skipping zeros of a."""
     for i in range(m):
         for k in range(n):
@@ -177,7 +179,7 @@ def _add_product(sign, a, m, n, b, width, out, wide):
 
 
 @internal
-def _add_transposed_product(sign, a, n, m, b, out, width):
+def _add_transposed_product(sign: float, a: Floats, n: int, m: int, b: Floats, out: Floats, width: int):
     """Add ± aᵀ b, a (n × m), to out."""
     for k in range(n):
         for i in range(m):
@@ -185,7 +187,7 @@ def _add_transposed_product(sign, a, n, m, b, out, width):
 
 
 @internal
-def _matrix(table, work):
+def _matrix(table: ModelsTable, work: ModelsWorkspace):
     """Return A with the vectors behind it; then come three more."""
     m, n = table.system.nc, table.nv
     end, big = work.matrix + m * n, max(m, n) + 1
@@ -193,7 +195,7 @@ def _matrix(table, work):
 
 
 @internal
-def _basis(table, work):
+def _basis(table: ModelsTable, work: ModelsWorkspace):
     """Write K = Z (W Z)⁻¹, return the smallest pivot of W Z over the largest |W|; ``null`` has room for Zᵀ."""
     nc, nv, dof = table.system.nc, table.nv, table.dof
     A, x = _matrix(table, work), work.matrix + (nc * nv + 6 * (max(nv, nc) + 1))
@@ -215,7 +217,7 @@ def _basis(table, work):
 
 
 @internal
-def _solve(table, work, b, c, wide, out):
+def _solve(table: ModelsTable, work: ModelsWorkspace, b: Floats, c: Floats, wide: int, out: Floats):
     """Write the columns x with A x = b (least squares) and W x = c: x = A⁺b + K (c − W A⁺b); rows of c are ``wide``."""
     nv, nc, dof, w = table.nv, table.system.nc, table.dof, work.w
     width, big = 2 * dof + 1, max(nv, nc) + 1
@@ -244,7 +246,7 @@ def _solve(table, work, b, c, wide, out):
 
 
 @internal
-def _eliminate(a, b, n, m):
+def _eliminate(a: Floats, b: Floats, n: int, m: int):
     """Replace b (n × m) by a⁻¹ b, by elimination with row pivoting; return the smallest pivot."""
     smallest = np.inf
     for k in range(n):

@@ -11,12 +11,13 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import axpy, copy, fill, is_finite, multiply, set_unit, swap
 from sarrus.kernels.memory.models_layout import States, StraightLineTable, whole_width
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.models.tolerances import CLEAR_CHANGE_OF_COORDINATES
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 
 
-def own_models(table: StraightLineTable, x: States, what: int) -> int:
+def own_models(table: StraightLineTable, x: States, level: int) -> int:
     """Write [A | B | E | affine] at every state; ``good`` is 1 where they are to be believed, else 0.
 
     The native code writes each model in its place, with the two numbers of the gauge where A and E have zeros in the
@@ -37,7 +38,7 @@ def own_models(table: StraightLineTable, x: States, what: int) -> int:
     return count
 
 
-def whole_models(table: StraightLineTable, x: States, what: int) -> int:
+def whole_models(table: StraightLineTable, x: States, level: int) -> int:
     """Write the same in other coordinates, from code that writes [P | drift | Q | ∂q̈ | q̇ | q̈] by rows of q, the gauge.
 
     R is in the table.
@@ -49,9 +50,9 @@ def whole_models(table: StraightLineTable, x: States, what: int) -> int:
     turn, second = dof + 1, 2 * dof + 2  # columns of Q and of ∂q̈; drift is the one before Q
     rate = second + n + nu + 1
     width = whole_width(nu, dof)
-    gauge, size, row_size = nq * width, n * (n + nu + 2), n + nu + 2
+    conditioning, size, row_size = nq * width, n * (n + nu + 2), n + nu + 2
     values = table.work
-    rows = values + (gauge + 2)
+    rows = values + (conditioning + 2)
     square = rows + dof * width
     starts, columns, weights = table.starts, table.columns, table.weights
     for k in range(count):
@@ -64,7 +65,7 @@ def whole_models(table: StraightLineTable, x: States, what: int) -> int:
                 axpy(weights[e], values + columns[e] * width, row, width)
             copy(row, inverted, dof)
             set_unit(inverted + dof, r, dof)
-        clear = values[gauge] > 0.0 and values[gauge + 1] > least and _invert(square, dof)
+        clear = values[conditioning] > 0.0 and values[conditioning + 1] > least and _invert(square, dof)
         for r in range(dof):
             row = rows + r * width
             by_y, by_rate = row + second, row + (second + dof)
@@ -87,7 +88,7 @@ def whole_models(table: StraightLineTable, x: States, what: int) -> int:
 
 
 @internal
-def _put_state(x, q, nq, v, nv, u, nu, t):
+def _put_state(x: Floats, q: Floats, nq: int, v: Floats, nv: int, u: Floats, nu: int, t: float):
     """Put a state at the start of x."""
     copy(q, x, nq)
     copy(v, x + nq, nv)
@@ -96,7 +97,7 @@ def _put_state(x, q, nq, v, nv, u, nu, t):
 
 
 @internal
-def _invert(P, n):
+def _invert(P: Floats, n: int):
     """Turn [P | 1] into [· | P⁻¹] by elimination with row pivoting; tell whether P is far from singular."""
     width, largest, smallest = 2 * n, 0.0, np.inf
     for r in range(n):
@@ -120,7 +121,7 @@ def _invert(P, n):
 
 
 @internal
-def _times_inverse(x, P, n):
+def _times_inverse(x: Floats, P: Floats, n: int):
     """Replace the row x (n) by x P⁻¹, where [P | 1] was; the first block is room."""
     fill(P, 0.0, n)
     for j in range(n):

@@ -27,7 +27,7 @@ def made(module: str, name: str) -> bytes:
     return build_object(kernel_text(module, name), OPTIMIZATION, passes=True, target=baseline())
 
 
-def ship(path: Path, kernels: Sequence[Kernel] | None = None) -> bool:
+def build_prebuilt(path: Path, kernels: Sequence[Kernel] | None = None) -> bool:
     """Write the file of these kernels, by default of all, and say how far it is; False where they are there already."""
     made_from = {kernel.name: sources(kernel.module) for kernel in KERNELS}
     objects = _known(path, made_from)
@@ -70,7 +70,7 @@ def _say(text: str) -> None:
 
 def main() -> None:
     """Write the file beside the sources."""
-    ship(prebuilt.FILE, FIRST_KERNELS if sys.argv[1:] == ["first"] else KERNELS)
+    build_prebuilt(prebuilt.FILE, FIRST_KERNELS if sys.argv[1:] == ["first"] else KERNELS)
 
 
 if __name__ == "__main__":

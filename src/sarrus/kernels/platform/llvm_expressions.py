@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.kernels.memory.record import laid, pointee, record_fields
+from sarrus.kernels.memory.record import pointee, record_fields, view_fields
 from sarrus.kernels.platform.llvm_numbers import Functions, Numbers
 from sarrus.kernels.platform.llvm_values import (
     INTEGER,
@@ -45,7 +45,7 @@ class Expressions(Numbers, ABC):
         self.globals = names
         self.own: dict[Any, Callable[[list[Value]], Value]] = {
             exists: lambda a: self.related("ne", self.term(a[0]), Term("null", self.term(a[0]).kind)),
-            laid: self._laid,
+            view_fields: self._view_fields,
             call_native: self._call_native,
             call_kernel: self._call_kernel,
             call_narrow_phase: self._call_narrow_phase,
@@ -297,7 +297,7 @@ class Expressions(Numbers, ABC):
         ]
         return gathered(kind, texts)
 
-    def _laid(self, arguments: list[Value]) -> Value:
+    def _view_fields(self, arguments: list[Value]) -> Value:
         """Return the parts of memory from a pointer on, one after the other, that have these sizes."""
         at, sizes = self.term(arguments[0]), opened(arguments[1])
         assert isinstance(at.kind, Pointer)

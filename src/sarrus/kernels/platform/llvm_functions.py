@@ -146,8 +146,8 @@ class Module:
             name = f'@"{python.__module__.rpartition(".")[2]}.{python.__name__}.{len(self.functions)}"'
             writer = Writer(self, python, kinds)
             self.functions[function, kinds] = known = name, writer
-            inserted = getattr(function, "inserted", False)
-            self.texts.append(writer.write(name, "alwaysinline nounwind" if inserted else "nounwind"))
+            force_inline = getattr(function, "force_inline", False)
+            self.texts.append(writer.write(name, "alwaysinline nounwind" if force_inline else "nounwind"))
         return known[0], known[1].result
 
     def intrinsic(self, name: str, *kinds: str) -> str:

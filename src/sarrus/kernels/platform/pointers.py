@@ -21,7 +21,7 @@ from sarrus.kernels.memory import (
     crossing_layout as passage_layout,
 )
 from sarrus.kernels.memory import (
-    geometry_layout as colliding_layout,
+    geometry_layout as geometry_layout,
 )
 from sarrus.kernels.memory.record import Record
 from sarrus.kernels.memory.run_state import Run
@@ -30,11 +30,11 @@ from sarrus.kernels.memory.run_state import Run
 class Internal:
     """A function that only compiled ones call; its Python source is ``py_func``.
 
-    ``inserted`` tells whether its code is put into that of its callers, however large it is.
+    ``force_inline`` tells whether its code is put into that of its callers, however large it is.
     """
 
-    def __init__(self, function: Callable[..., Any], inserted: bool) -> None:
-        self.py_func, self.inserted = function, inserted
+    def __init__(self, function: Callable[..., Any], force_inline: bool) -> None:
+        self.py_func, self.force_inline = function, force_inline
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
     def __call__(self, *arguments: Any) -> Any:
@@ -44,12 +44,12 @@ class Internal:
 
 def internal(function: Callable[..., Any]) -> Any:
     """Compile a function that only compiled ones call: once per set of types, with no entry from Python."""
-    return Internal(function, inserted=False)
+    return Internal(function, force_inline=False)
 
 
-def inserted(function: Callable[..., Any]) -> Any:
+def force_inline(function: Callable[..., Any]) -> Any:
     """Have the code of a function put into that of its callers."""
-    return Internal(function, inserted=True)
+    return Internal(function, force_inline=True)
 
 
 def exists(pointer: Any) -> Any:
@@ -57,11 +57,11 @@ def exists(pointer: Any) -> Any:
     raise TypeError("exists is for kernels only")
 
 
-# What `placed` has made, and the record of each.
+# What `record_pointer` has made, and the record of each.
 POINTERS: dict[Any, type[Record]] = {}
 
 
-def placed(record: type[Record]) -> Any:
+def record_pointer(record: type[Record]) -> Any:
     """Return what makes a pointer to a record of one to numbers."""
 
     def at(pointer: Any) -> Any:
@@ -71,7 +71,9 @@ def placed(record: type[Record]) -> Any:
     return at
 
 
-run_at, table_at = placed(Run), placed(layout.Table)
-outcome_at, start_at = placed(batch_layout.Outcome), placed(batch_layout.Start)
-log_facts_at, limits_at = placed(passage_layout.LogFacts), placed(cone_layout.Limits)
-met_at, seen_at, kept_at = map(placed, (colliding_layout.Met, colliding_layout.Seen, colliding_layout.Kept))
+run_at, table_at = record_pointer(Run), record_pointer(layout.Table)
+outcome_at, start_at = record_pointer(batch_layout.Outcome), record_pointer(batch_layout.Start)
+log_facts_at, limits_at = record_pointer(passage_layout.LogFacts), record_pointer(cone_layout.Limits)
+raw_contact_at, contact_point_at, stored_contact_at = map(
+    record_pointer, (geometry_layout.RawContact, geometry_layout.ContactPoint, geometry_layout.StoredContact)
+)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from sarrus.base.errors import CompilationError
 from sarrus.codegen.machine import ENTRY
+from sarrus.kernels.memory.python_objects import ArrayObject
 from sarrus.kernels.platform.pointers import internal
 
 # The object that a function belongs to is a number here: the address of that of the kernel and of its table.
@@ -50,7 +51,7 @@ _HEADER, _FASTCALL = 16, 0x0080
 
 
 @internal
-def is_vector(array, length, other):
+def is_vector(array: ArrayObject, length: int, other: ArrayObject):
     """Tell whether an array object is a contiguous vector of a length, of the same type of numbers as another array."""
     if array.type_of_numbers != other.type_of_numbers or array.dimensions & 0xFFFFFFFF != 1:
         return False

@@ -13,13 +13,16 @@ is clear which rows are independent, straight-line code does all that
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.factor import Matrix
 from sarrus.kernels.algebra.retraction import largest_gap, longest_entry
 from sarrus.kernels.algebra.vectors import add, axpy, copy, fill, is_finite
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.layout import Settings, StageAnswer, Table, Workspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.tolerances import (
     FAIR_MASS,
@@ -29,7 +32,7 @@ from sarrus.kernels.memory.tolerances import (
     SINGULAR_MASS,
 )
 from sarrus.kernels.platform.native_call import call_kernel, call_native
-from sarrus.kernels.platform.pointers import inserted, internal
+from sarrus.kernels.platform.pointers import force_inline, internal
 from sarrus.kernels.solve import checking as ch
 from sarrus.kernels.solve.tolerances import (
     CLEARANCE_OF_ANSWER,
@@ -43,7 +46,7 @@ from sarrus.kernels.solve.tolerances import (
 )
 
 
-def acceleration(table: Table, x: Floats, want: int) -> int:
+def acceleration(table: Table, x: Floats, level: int) -> int:
     """Put the acceleration at x = [q|v|u|t|p|τ] in the workspace with N v and what is wanted; return the rank used.
 
     The rank is at most the generic one in the table: what is redundant on the constraint manifold stays so at
@@ -54,30 +57,30 @@ def acceleration(table: Table, x: Floats, want: int) -> int:
     facts = work.facts
     # Stages meet independent rows alone, which is not enough where the last solve with checks found contradictions.
     agree = table.n_dependent == 0 or facts.contradiction <= settings.inconsistent
-    serves = table.checked != 0 and (agree or want != la.SLOPE)
+    serves = table.checked != 0 and (agree or level != la.SLOPE)
     if serves and table.direct_rank == table.generic_rank and table.baumgarte == 0:
-        if want == la.SLOPE and table.direct != 0:
+        if level == la.SLOPE and table.direct != 0:
             good = solve_stage(table, x, work)
         else:
             call_native(table.checked, x, work.a)
             good = _serves(
-                table, work.gauge, CLEARANCE_OF_STAGE if want == la.PIVOTS else CLEARANCE_OF_ANSWER
+                table, work.conditioning, CLEARANCE_OF_STAGE if level == la.PIVOTS else CLEARANCE_OF_ANSWER
             )
         if good and is_finite(work.a, nv):
             contradiction = facts.contradiction
             fill(facts, 0.0, la.N_FACTS)
-            if want == la.SLOPE:
+            if level == la.SLOPE:
                 facts.contradiction = contradiction
                 work.factored[0] = 1.0
                 return table.generic_rank
-            if _is_met(table, work.gauge):
+            if _is_met(table, work.conditioning):
                 return _note_checks(table, work)
-            facts.contradiction = work.gauge.contradiction
-    return _by_pivots(table, x, want, work)
+            facts.contradiction = work.conditioning.contradiction
+    return _by_pivots(table, x, level, work)
 
 
 @internal
-def _by_pivots(table, x, want, work):
+def _by_pivots(table: Table, x: Floats, level: int, work: Workspace):
     """Find the acceleration by a factorisation of A with pivots, where straight-line code does not serve.
 
     A function of its own, so that each stage does not pay for what it has to keep.
@@ -89,35 +92,35 @@ def _by_pivots(table, x, want, work):
     if table.whole == 0:
         if not good:
             return -1
-    elif not (good and ch.weakest(work.mass, nv) <= HEAVY_MASS):
-        return call_kernel(table.null_space_solve, table, x, want)
+    elif not (good and ch.mass_condition(work.mass, nv) <= HEAVY_MASS):
+        return call_kernel(table.null_space_solve, table, x, level)
     if table.elimination == la.CHOLESKY:
         fa.solve_l_transposed(work.mass, nv, work.force)
         for j in range(nc):
             fa.solve_l_transposed(work.mass, nv, work.rows + j * nv)
-    used = _project(table, x, want, work)
+    used = _project(table, x, level, work)
     return used if is_finite(work.a, nv) else -1
 
 
 @internal
-def solve_stage(table, x, work):
+def solve_stage(table: Table, x: Floats, work: Workspace):
     """Solve by straight-line code for a stage, and keep the factors; False where they are not to be trusted."""
     call_native(table.direct, x, table.stage)
     answer = la.stage_answer(table)
     copy(answer.a, work.a, table.nv)
     copy(answer.rate, work.rate, table.nq)
-    copy(answer.gauge, work.gauge, la.N_GAUGE)
-    if _serves(table, answer.gauge, CLEARANCE_OF_STAGE):
+    copy(answer.conditioning, work.conditioning, la.N_CONDITIONING)
+    if _serves(table, answer.conditioning, CLEARANCE_OF_STAGE):
         return True
     return (
-        table.unmet != 0
-        and _serves(table, answer.gauge, CLEARANCE_TO_REFINE)
+        table.unsatisfied != 0
+        and _serves(table, answer.conditioning, CLEARANCE_TO_REFINE)
         and _refine(table, x, answer, work)
     )
 
 
 @internal
-def _refine(table, x, answer, work):
+def _refine(table: Table, x: Floats, answer: StageAnswer, work: Workspace):
     """Correct a by the shortest step that meets the rows, until that tells no more; False where it never does.
 
     The factors know a to the condition number of G, the square of that of A; corrected, to that of A.
@@ -126,7 +129,7 @@ def _refine(table, x, answer, work):
     copy(x, work.spare, size)
     for _ in range(REFINEMENTS):
         copy(work.a, work.spare + size, nv)
-        call_native(table.unmet, work.spare, answer.residual)
+        call_native(table.unsatisfied, work.spare, answer.residual)
         left, rounding = (
             largest_gap(table, answer.residual, nc),
             REFINEMENT_ROUNDING * longest_entry(table, work.a),
@@ -140,23 +143,28 @@ def _refine(table, x, answer, work):
 
 
 @internal
-def _serves(table, gauge, clear):
+def _serves(table: Table, conditioning: Any, clear: float):
     """Tell whether straight-line code decides rightly: where M is nearly singular that is left to the null space.
 
     The rows that hold its light direction are large in the kinetic metric there.
     """
-    light = table.whole != 0 and not gauge.largest_entry <= HEAVY_MASS * table.settings.scale_of_even_rows**2
-    return not light and is_clear(table.settings, gauge, clear)
+    light = (
+        table.whole != 0
+        and not conditioning.largest_entry <= HEAVY_MASS * table.settings.scale_of_even_rows**2
+    )
+    return not light and is_clear(table.settings, conditioning, clear)
 
 
 @internal
-def is_clear(settings, gauge, clear):
+def is_clear(settings: Settings, conditioning: Any, clear: float):
     """Tell whether rows that straight-line code takes for independent clearly are."""
-    return gauge.clearance > clear and are_regular(settings, gauge.least_pivot, gauge.largest_entry)
+    return conditioning.clearance > clear and are_regular(
+        settings, conditioning.least_pivot, conditioning.largest_entry
+    )
 
 
 @internal
-def are_regular(settings, least_pivot, largest_entry):
+def are_regular(settings: Settings, least_pivot: float, largest_entry: float):
     """Tell whether the pivots of Â Âᵀ are those of a regular configuration.
 
     That a row is short costs its pivot no digits but those of its entries, which a clearance does not tell of.
@@ -166,46 +174,46 @@ def are_regular(settings, least_pivot, largest_entry):
     return least_pivot > cut * cut * size
 
 
-@inserted
-def _is_met(table, gauge):
+@force_inline
+def _is_met(table: Table, conditioning: Any):
     """Tell whether an answer meets the constraints, dependent rows as far as the data allow."""
     tolerance = ROWS_MET if table.n_dependent == 0 else table.settings.inconsistent
-    return gauge.missed <= tolerance and gauge.contradiction <= table.settings.inconsistent
+    return conditioning.missed <= tolerance and conditioning.contradiction <= table.settings.inconsistent
 
 
 @internal
-def _note_checks(table, work):
+def _note_checks(table: Table, work: Workspace):
     """Note what straight-line code says of its answer; return the rank, −1 where M is singular."""
-    gauge, facts = work.gauge, work.facts
-    if not gauge.weakest_mass < SINGULAR_MASS:
+    conditioning, facts = work.conditioning, work.facts
+    if not conditioning.weakest_mass < SINGULAR_MASS:
         return -1
-    facts.weakest, facts.unmet = gauge.weakest_mass, gauge.missed
-    facts.contradiction, facts.residual = gauge.contradiction, gauge.residual
+    facts.mass_condition, facts.unsatisfied = conditioning.weakest_mass, conditioning.missed
+    facts.contradiction, facts.residual = conditioning.contradiction, conditioning.residual
     if table.generic_rank > 0:
-        facts.largest, facts.smallest = np.sqrt(gauge.largest_entry), np.sqrt(gauge.smallest)
-        facts.beyond = np.sqrt(max(gauge.beyond, 0.0))
-    if not gauge.weakest_mass <= ILL_CONDITIONED_MASS:
+        facts.largest, facts.smallest = np.sqrt(conditioning.largest_entry), np.sqrt(conditioning.smallest)
+        facts.beyond = np.sqrt(max(conditioning.beyond, 0.0))
+    if not conditioning.weakest_mass <= ILL_CONDITIONED_MASS:
         facts.outcome = la.ILL_CONDITIONED_ANSWER
     return table.generic_rank
 
 
-@inserted
-def load_dynamics(table, x, work):
+@force_inline
+def load_dynamics(table: Table, x: Floats, work: Workspace):
     """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
     call_native(table.dynamics, x, work.native)
     complete_dynamics(table, x, work)
 
 
-@inserted
-def complete_dynamics(table, x, work):
+@force_inline
+def complete_dynamics(table: Table, x: Floats, work: Workspace):
     """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
     if table.baumgarte == 1:
         _baumgarte(table, x, work)
     copy(work.velocity, work.rate, table.nq)
 
 
-@inserted
-def _project(table, x, want, work):
+@force_inline
+def _project(table: Table, x: Floats, level: int, work: Workspace):
     """Project f̂ on the constraints and return to accelerations."""
     nv, nc, factors = table.nv, table.nc, la.factors_of(table)
     for j in range(nc):
@@ -218,30 +226,30 @@ def _project(table, x, want, work):
             row[c] = value
             work.copy[j * nv + c] = value
         work.rhs[j] = -inner
-    looks = want == la.ANSWER or want == la.VERIFIED
+    looks = level == la.ANSWER or level == la.VERIFIED
     A = fa.matrix(table, work, work.rows, nc)
     used = solve_rows(table, x, A, looks, 0.0, True, work)
     if used < 0:
         return -1
     weak, whole = 0.0, False
     if looks:
-        weak = ch.weakest(work.mass, nv)
+        weak = ch.mass_condition(work.mass, nv)
         if not weak < SINGULAR_MASS:
             return -1
         whole = weak > FAIR_MASS
     for i in range(nv):
         work.a[i] = work.force[i] + work.step[i]
-    if want > la.SLOPE:
+    if level > la.SLOPE:
         fa.multipliers(A, used, work.y, work.extra, work.lam)
         if looks:
             if whole:
                 fa.solve_l(work.mass, nv, work.a)
-            missed = ch.unmet(table, work, used, whole, True)
+            missed = ch.unsatisfied(table, work, used, whole, True)
             if not missed <= ROWS_MET:
                 ch.refine(table, work, used, whole)
                 fa.multipliers(A, used, work.y, work.extra, work.lam)
-                missed = ch.unmet(table, work, used, whole, False)
-            work.facts.unmet, work.facts.weakest = missed, weak
+                missed = ch.unsatisfied(table, work, used, whole, False)
+            work.facts.unsatisfied, work.facts.mass_condition = missed, weak
             work.facts.outcome = ch.outcome(table, work, used)
             if used < nc:
                 for i in range(nv):
@@ -258,8 +266,10 @@ def _project(table, x, want, work):
     return used
 
 
-@inserted
-def solve_rows(table, x, A, looks, reach, eliminated, work):
+@force_inline
+def solve_rows(
+    table: Table, x: Floats, A: Matrix, looks: Any, reach: float, eliminated: bool, work: Workspace
+):
     """Factor the rows and write their minimum-norm solution for rhs to work.step, with the facts; return the rank.
 
     Where it ``looks`` at them, dependent rows are compared with the others (see `checking.contradiction`, with
@@ -282,8 +292,8 @@ def solve_rows(table, x, A, looks, reach, eliminated, work):
     return used
 
 
-@inserted
-def _note_pivots(work, steps, generic):
+@force_inline
+def _note_pivots(work: Workspace, steps: Any, generic: Any):
     """Note the largest pivot, the one at the generic rank and the first one beyond it."""
     work.facts.largest = abs(work.diagonal[0]) if steps > 0 else 0.0
     work.facts.smallest = abs(work.diagonal[generic - 1]) if 0 < generic <= steps else 0.0
@@ -291,7 +301,7 @@ def _note_pivots(work, steps, generic):
 
 
 @internal
-def _baumgarte(table, x, work):
+def _baumgarte(table: Table, x: Floats, work: Workspace):
     """Add 2α ψ + β² φ to γ (Baumgarte 1972)."""
     settings = table.settings
     nh, nc = table.nh, table.nc

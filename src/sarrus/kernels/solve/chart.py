@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.retraction import longest_entry, move
+from sarrus.kernels.algebra.retraction import longest_entry, retract
 from sarrus.kernels.algebra.vectors import add, copy, copy_scaled, fill
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import Table
-from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.memory.layout import Table, Workspace
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.projection import MAX_ITERATIONS
@@ -65,17 +65,17 @@ class CorrectionRoom(NamedTuple):
     norms: Any
 
 
-def chart_projection(table: Table, x: Floats, what: int) -> int:
+def chart_projection(table: Table, x: Floats, level: int) -> int:
     """Do what `sarrus.kernels.solve.projection.projection` does, along the chart; −1 where Newton does not contract."""
     work = la.workspace(table)
-    table.chart.gauge = 1.0
-    if what != la.VELOCITIES and table.nh > 0 and not _project_positions(table, x, work):
+    table.chart.conditioning = 1.0
+    if level != la.VELOCITIES and table.nh > 0 and not _project_positions(table, x, work):
         return -1
     return 0 if table.nc == 0 else _project_velocities(table, x, work)
 
 
 @internal
-def _project_positions(table, x, work):
+def _project_positions(table: Table, x: Floats, work: Workspace):
     """Correct q until φ = 0; False where Newton does not contract."""
     chart, nv, nh, bound = table.chart, table.nv, table.nh, table.holonomic_rank
     rows = chart + la.CHART_ROWS
@@ -99,7 +99,7 @@ def _project_positions(table, x, work):
 
 
 @internal
-def _project_velocities(table, x, work):
+def _project_velocities(table: Table, x: Floats, work: Workspace):
     """Correct v until ψ = 0; return the rank of A, −1 where something is not finite."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     rows = table.chart + (la.CHART_ROWS + (nv - table.holonomic_rank) * nv)
@@ -108,7 +108,7 @@ def _project_velocities(table, x, work):
 
 
 @internal
-def position_residual(table, x, work):
+def position_residual(table: Table, x: Floats, work: Workspace):
     """Evaluate φ and its rows at x to work.native; return the sum of |φ| in units of the rows."""
     call_native(table.position, x, work.native)
     factors, residual = la.factors_of(table), 0.0
@@ -118,18 +118,18 @@ def position_residual(table, x, work):
 
 
 @internal
-def correct_position(table, chart, asked, room, x, work):
+def correct_position(table: Table, chart: Any, asked: Correction, room: Floats, x: Floats, work: Workspace):
     """Move q in x by the δ that is asked for and return its longest entry; where that is not finite q stays."""
     step = correction_along(table, chart, asked, room)
     longest = longest_entry(table, step)
     copy(step, work.step, table.nv)
     if np.isfinite(longest):
-        move(table, x, work.step, work.x)
+        retract(table, x, work.step, work.x)
     return longest
 
 
 @internal
-def contraction(longest, before, residual, small):
+def contraction(longest: float, before: float, residual: float, small: float):
     """Return whether Newton's corrections of q are DONE, GO_ON or are LOST, after one that followed ``before``.
 
     The error left is ρ/(1 − ρ) of the last correction, ρ the contraction rate (Spencer 2004, section 2.3.1).
@@ -142,7 +142,7 @@ def contraction(longest, before, residual, small):
 
 
 @internal
-def correct_velocity(table, chart, asked, room, x, work):
+def correct_velocity(table: Table, chart: Any, asked: Correction, room: Floats, x: Floats, work: Workspace):
     """Correct v in x until ψ, whose rows are those asked for, is zero; False where something is not finite."""
     nq = table.nq
     for _ in range(1 if table.nc == table.nh else 8):
@@ -158,18 +158,18 @@ def correct_velocity(table, chart, asked, room, x, work):
 
 
 @internal
-def _room(table):
+def _room(table: Table):
     """Return the room to work in, behind W."""
     nv = table.nv
     return table.chart + (la.CHART_ROWS + (2 * nv - table.holonomic_rank - table.generic_rank) * nv)
 
 
 @internal
-def correction_along(table, chart, asked, work):
+def correction_along(table: Table, chart: Any, asked: Correction, work: Floats):
     """Write the δ that is asked for; return where it lies in ``work`` and note the gauge."""
     settings, nv, m, count = table.settings, asked.n, asked.m, asked.count
     big = m + nv + 1
-    room = laid(work, CorrectionRoom(m * nv, count * nv, big, big, big, big, big, big, big, big, big))
+    room = view_fields(work, CorrectionRoom(m * nv, count * nv, big, big, big, big, big, big, big, big, big))
     order, turned, step = la.permutation(table), room.turned, room.step
     A = fa.Matrix(room.rows, m, nv, order, room.diagonal, room.beta, room.beta2, room.norms)
     for j in range(m):
@@ -194,7 +194,7 @@ def correction_along(table, chart, asked, work):
     inner = fa.Matrix(room.inner, count, left, order, room.diagonal, room.other, room.beta2, room.norms)
     used, _ = fa.solve(inner, count, settings.singular_cut, 0.0, room.right, room.y, turned + rank)
     if count > 0:
-        chart.gauge = min(chart.gauge, abs(room.diagonal[count - 1])) if used == count else 0.0
+        chart.conditioning = min(chart.conditioning, abs(room.diagonal[count - 1])) if used == count else 0.0
     fa.apply_q(A, rank, turned)
     add(turned, step, nv)
     return step

@@ -13,6 +13,8 @@ import numpy as np
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.vectors import add, axpy, copy, dot, dot_from
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import Table, Workspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.tolerances import ILL_CONDITIONED_MASS, ROWS_MET
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.tolerances import (
@@ -25,7 +27,7 @@ from sarrus.kernels.solve.tolerances import (
 
 
 @internal
-def contradiction(table, work, used, x, reach, eliminated):
+def contradiction(table: Table, work: Workspace, used: int, x: Floats, reach: float, eliminated: bool):
     """Return how far the dependent rows contradict the independent ones, once the rows are factored.
 
     Row j is Σ c_k (row k); then γ_j = Σ c_k γ_k must hold. What is left is divided by |γ_j| + Σ |c_k γ_k|, plus the
@@ -60,7 +62,7 @@ def contradiction(table, work, used, x, reach, eliminated):
 
 
 @internal
-def _longest_beside(table, work, j):
+def _longest_beside(table: Table, work: Workspace, j: int):
     """Return the length of the longest row, at work.copy, of the closure of row j; rounding in all has its size."""
     nv, nc, closures, longest = table.nv, table.nc, la.factors_of(table).closures, 0.0
     for i in range(nc):
@@ -71,7 +73,7 @@ def _longest_beside(table, work, j):
 
 
 @internal
-def _turning(table, work, x):
+def _turning(table: Table, work: Workspace, x: Floats):
     """Return ‖L v‖ max |v_k|, about the size of the accelerations that velocities alone make; L at work.mass.
 
     The latter is in radians and characteristic lengths per second.
@@ -86,7 +88,7 @@ def _turning(table, work, x):
 
 
 @internal
-def _pushing(table, work):
+def _pushing(table: Table, work: Workspace):
     """Return the largest, over the rows, of Σ |A_ji f_i| / M_ii beside the length of the row; A = Â L and f = Lᵀ f̂.
 
     That is what the forces would do if M were diagonal: where it nearly is singular they would do more, and mean less.
@@ -109,7 +111,7 @@ def _pushing(table, work):
 
 
 @internal
-def _largest_beside(table, values, j):
+def _largest_beside(table: Table, values: Floats, j: int):
     """Return the largest of the values that belong to the closure of row j."""
     nc, closures, largest = table.nc, la.factors_of(table).closures, 0.0
     for i in range(nc):
@@ -119,7 +121,7 @@ def _largest_beside(table, values, j):
 
 
 @internal
-def unmet(table, work, used, whole, strict):
+def unsatisfied(table: Table, work: Workspace, used: int, whole: bool, strict: bool):
     """Return the largest relative residual of the answer, 0 where all are below `ROWS_MET`; Â lies at work.copy.
 
     work.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or
@@ -172,7 +174,7 @@ def unmet(table, work, used, whole, strict):
 
 
 @internal
-def _effort(table, work):
+def _effort(table: Table, work: Workspace):
     """Return √Σ (f_i² + F_i²) / M_ii with f = Lᵀ f̂ and F = Lᵀ work.step: the forces, as if M were its diagonal."""
     nv, total = table.nv, 0.0
     for i in range(nv):
@@ -187,7 +189,7 @@ def _effort(table, work):
 
 
 @internal
-def _is_noticed(table, work, row, size, effort):
+def _is_noticed(table: Table, work: Workspace, row: Floats, size: float, effort: float):
     """Tell whether ``size`` is more than rounding of what an effort does in a row A = Â L.
 
     Rounding is ROWS_AT_REST effort √Σ A_i²/M_ii. That length, as if M were its
@@ -207,7 +209,7 @@ def _is_noticed(table, work, row, size, effort):
 
 
 @internal
-def residual(table, work, rows, vector):
+def residual(table: Table, work: Workspace, rows: Floats, vector: Floats):
     """Return the norm of A a + γ in the units of its rows; ``rows`` and γ are in characteristic ones."""
     nv, factors, total = table.nv, la.factors_of(table), 0.0
     for j in range(table.nc):
@@ -216,7 +218,7 @@ def residual(table, work, rows, vector):
 
 
 @internal
-def _row_of_whole(work, nv, j):
+def _row_of_whole(work: Workspace, nv: int, j: int):
     """Return A a + γ of row j, from A = Â L, and the sum of the magnitudes of its terms."""
     row = work.copy + j * nv
     value = work.bias[j]
@@ -232,7 +234,7 @@ def _row_of_whole(work, nv, j):
 
 
 @internal
-def weakest(factor, n):
+def mass_condition(factor: Floats, n: int):
     """Return the largest M_kk/L_kk² of M = LᵀL: the condition number of M, roughly, scaled to ones on its diagonal.
 
     NaN where L is no number or has a zero on its diagonal.
@@ -251,8 +253,8 @@ def weakest(factor, n):
 
 
 @internal
-def refine(table, work, used, whole):
-    """Correct step and answer by the minimum-norm solution for the residuals `unmet` left; λ follows from work.y."""
+def refine(table: Table, work: Workspace, used: int, whole: bool):
+    """Correct step and answer by the least solution for the residuals `unsatisfied` left; λ follows from work.y."""
     nv = table.nv
     fa.least_squares(fa.matrix(table, work, work.rows, table.nc), used, work.rhs, work.norms, work.extra)
     add(work.extra, work.step, nv)
@@ -263,22 +265,22 @@ def refine(table, work, used, whole):
 
 
 @internal
-def outcome(table, work, used):
+def outcome(table: Table, work: Workspace, used: int):
     """Return what the facts of a solve say of it: the number of a `sarrus.base.status.Status`."""
     settings, dependent = table.settings, used < table.nc
     least_squares = work.facts.contradiction > settings.inconsistent
-    if not work.facts.weakest <= ILL_CONDITIONED_MASS:
+    if not work.facts.mass_condition <= ILL_CONDITIONED_MASS:
         return la.ILL_CONDITIONED_ANSWER
-    if least_squares or (dependent and not work.facts.unmet <= settings.inconsistent):
+    if least_squares or (dependent and not work.facts.unsatisfied <= settings.inconsistent):
         return la.INCONSISTENT_ANSWER
-    if not dependent and not work.facts.unmet <= ROWS_MET:
+    if not dependent and not work.facts.unsatisfied <= ROWS_MET:
         return la.ALMOST_ANSWER
     return la.SINGULAR_ANSWER if used < table.generic_rank else la.COMPLETE_ANSWER
 
 
 @internal
-def unmet_whole(table, work, used, reach):
-    """Do what `unmet` does where nothing was eliminated: M, f, A, γ, a and λ lie in the workspace.
+def unmet_whole(table: Table, work: Workspace, used: int, reach: float):
+    """Do what `unsatisfied` does where nothing was eliminated: M, f, A, γ, a and λ lie in the workspace.
 
     Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual, nor is
     rounding of the largest row: where no force acts, rows of coordinates at rest, and forces, are nothing else.

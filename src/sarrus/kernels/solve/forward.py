@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from sarrus.kernels.algebra.retraction import largest_gap
 from sarrus.kernels.algebra.vectors import copy, is_finite
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.layout import Table, Workspace
 from sarrus.kernels.memory.python_objects import ArrayObject, FloatObject
 from sarrus.kernels.memory.record import Floats, Record
 from sarrus.kernels.memory.tolerances import UNIT_QUATERNION
@@ -19,10 +19,10 @@ from sarrus.kernels.platform.python_call import is_vector
 MAYBE_OPEN = -100
 
 
-def forward(table: Table, x: Floats, what: int) -> int:
+def forward(table: Table, x: Floats, level: int) -> int:
     """Do `answer_at` so many times, as benchmarks ask for it, with the answer in x."""
     code = la.NO_ANSWER
-    for _ in range(what):
+    for _ in range(level):
         code = answer_at(table, x)
     return code
 
@@ -37,7 +37,7 @@ class Given(Record, of=int):
     out: Annotated[Any, ArrayObject]  # long enough
 
 
-def forward_of_arrays(table: Table, x: Given, what: int) -> int:
+def forward_of_arrays(table: Table, x: Given, level: int) -> int:
     """Do `answer_at` at a state, which is put into the table's x; NOT_ARRAYS where its lengths are not the system's.
 
     MAYBE_OPEN − code where the loops are open by more than a third of what a projection may leave, which is less than
@@ -59,16 +59,16 @@ def forward_of_arrays(table: Table, x: Given, what: int) -> int:
 
 
 @internal
-def gap_of_answer(table):
+def gap_of_answer(table: Table):
     """Return by how much the loops are open at the state in the table's x, which `answer_at` has just looked at."""
     return _gap(table, la.workspace(table))
 
 
 @internal
-def _gap(table, work):
+def _gap(table: Table, work: Workspace):
     gap = 0.0
     if table.checked != 0 and table.direct_rank == table.generic_rank and table.baumgarte == 0:
-        gap = work.gauge.gap
+        gap = work.conditioning.gap
     elif table.position != 0:
         call_native(table.position, table.x, work.spare)
         gap = largest_gap(table, work.spare, table.nh)
@@ -76,7 +76,7 @@ def _gap(table, work):
 
 
 @internal
-def answer_at(table, out):
+def answer_at(table: Table, out: Floats):
     """Write (a, λ, Aᵀλ, facts, q, v) at the state in the table's x = [q | v | u | t | p | τ] to ``out``.
 
     Return rank + `layout.STRIDE` × outcome, or no answer.
@@ -85,7 +85,7 @@ def answer_at(table, out):
 
 
 @internal
-def _answer(table, out, work):
+def _answer(table: Table, out: Floats, work: Workspace):
     x = table.x
     nq, nv, nc = table.nq, table.nv, table.nc
     for k in range(table.n_quaternions):

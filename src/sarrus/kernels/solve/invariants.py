@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.retraction import longest_entry, move
+from sarrus.kernels.algebra.retraction import longest_entry, retract
 from sarrus.kernels.algebra.vectors import add, copy, fill, multiply
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.invariant_layout import invariants_of
-from sarrus.kernels.memory.layout import Table
-from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.memory.layout import Table, Workspace
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.projection import load_metric, project
@@ -45,28 +45,28 @@ class RateRoom(NamedTuple):
     rates: Any
 
 
-def projection_with_invariants(table: Table, x: Floats, what: int) -> int:
-    """Do what `sarrus.kernels.solve.projection.projection` does, then keep the invariants too if ``what`` asks for it.
+def projection_with_invariants(table: Table, x: Floats, level: int) -> int:
+    """Do what `sarrus.kernels.solve.projection.projection` does, then keep the invariants too if ``level`` asks for it.
 
     Newton on the stacked φ = 0, ψ = 0, I = target; of all steps the one with the least δqᵀM δq/s² + δvᵀM δv, for any
     rank: rows of invariants that depend on others are left out, and those whose gradient vanishes, as that of the
     energy does at rest in an equilibrium. Invariants are measured by their size, or by the target where that is larger.
     −1 where one is not met to `INVARIANT_MET` then.
     """
-    rank = project(table, x, what != la.VELOCITIES)
-    if rank < 0 or what != la.CONSTRAINTS_AND_INVARIANTS:
+    rank = project(table, x, level != la.VELOCITIES)
+    if rank < 0 or level != la.CONSTRAINTS_AND_INVARIANTS:
         return rank
     return rank if _newton(table, x) else -1
 
 
 @internal
-def _newton(table, x):
+def _newton(table: Table, x: Floats):
     settings, work, kept = table.settings, la.workspace(table), invariants_of(table)
     nq, nv, nh = table.nq, table.nv, table.nh
     own = nh + table.nc
     m, n = own + table.n_invariants, 2 * nv
     big = m + n
-    room = laid(work.spare, InvariantRoom(m, m * n, big, big, big, big, big, big, big, 0))
+    room = view_fields(work.spare, InvariantRoom(m, m * n, big, big, big, big, big, big, big, 0))
     A = fa.Matrix(room.rows, m, n, la.permutation(table), room.diagonal, room.beta, room.beta2, room.norms)
     limit = table.holonomic_rank + table.generic_rank + table.n_invariants
     load_metric(table, x, work)
@@ -100,13 +100,13 @@ def _newton(table, x):
             return False
         if worst < INVARIANT_ROUNDING or longest < INVARIANT_ROUNDING:
             return far < INVARIANT_MET
-        move(table, x, room.step, room.scratch)
+        retract(table, x, room.step, room.scratch)
         add(room.step + nv, x + nq, nv)
     return worst < INVARIANT_MET
 
 
 @internal
-def begin_invariants(table, x):
+def begin_invariants(table: Table, x: Floats):
     """Have the values of the invariants at x be those that are kept from now on."""
     kept = invariants_of(table)
     call_native(table.invariant_values, x, kept.target)
@@ -115,7 +115,7 @@ def begin_invariants(table, x):
 
 
 @internal
-def changes(table, x, h, slopes, work):
+def changes(table: Table, x: Floats, h: float, slopes: Floats, work: Workspace):
     """Tell whether the motion has changed what is kept when a step from x ends, by the slope in slopes[0].
 
     Rates of true invariants are rounding of both signs, so they do not add up. They are looked at where x has just been
@@ -125,7 +125,7 @@ def changes(table, x, h, slopes, work):
     fill(kept.pending, 0.0, table.n_invariants)
     if int(table.run.steps) % every != 0:
         return False
-    room = laid(work.spare, RateRoom(size + table.nv, table.n_invariants))
+    room = view_fields(work.spare, RateRoom(size + table.nv, table.n_invariants))
     copy(x, room.state, size)
     copy(slopes + table.nq, room.state + size, table.nv)
     call_native(table.invariant_rates, room.state, room.rates)
@@ -139,7 +139,7 @@ def changes(table, x, h, slopes, work):
 
 
 @internal
-def note_changes(table):
+def note_changes(table: Table):
     """Add what the step that ended has changed."""
     kept = invariants_of(table)
     add(kept.pending, kept.change, table.n_invariants)

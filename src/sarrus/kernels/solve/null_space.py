@@ -10,18 +10,19 @@ units of measurement.
 from __future__ import annotations
 
 from sarrus.kernels.algebra import factor as fa
+from sarrus.kernels.algebra.factor import Matrix
 from sarrus.kernels.algebra.vectors import add, copy, dot_from, is_finite
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.layout import Table, Workspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import inserted, internal
+from sarrus.kernels.platform.pointers import force_inline, internal
 from sarrus.kernels.solve import checking as ch
 from sarrus.kernels.solve.acceleration import complete_dynamics, solve_rows
 from sarrus.kernels.solve.tolerances import LEAST_SQUARED_PIVOT
 
 
-def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
+def null_space_acceleration(table: Table, x: Floats, level: int) -> int:
     """Solve as `kernels.solve.acceleration.acceleration` does; M need only be positive definite on the null space.
 
     That one hands over to this one where M lacks inertia at single configurations; then M as it is comes from WHOLE.
@@ -33,7 +34,7 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
     for j in range(nc):
         work.rhs[j] = -work.bias[j]
         copy(work.rows + j * nv, work.copy + j * nv, nv)
-    looks = want == la.ANSWER or want == la.VERIFIED
+    looks = level == la.ANSWER or level == la.VERIFIED
     reach = 0.0
     for i in range(nv):
         if work.mass[i * nv + i] > 0.0:
@@ -75,15 +76,17 @@ def null_space_acceleration(table: Table, x: Floats, want: int) -> int:
         work.a[i] = work.rhs[i] if i >= used else 0.0
     fa.apply_q(A, used, work.a)
     add(work.step, work.a, nv)
-    if want > la.SLOPE:
-        _find_multipliers(table, x, A, used, want, reach, work)
+    if level > la.SLOPE:
+        _find_multipliers(table, x, A, used, level, reach, work)
     for i in range(nv):
         work.a[i] /= factors.velocities[i]
     return used if is_finite(work.a, nv) else -1
 
 
 @internal
-def _find_multipliers(table, x, A, used, want, reach, work):
+def _find_multipliers(
+    table: Table, x: Floats, A: Matrix, used: int, level: int, reach: float, work: Workspace
+):
     """Write λ and Aᵀλ, and what the residuals of the answer say where they are looked at.
 
     The first block of Qᵀ(M a − f) is rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
@@ -96,11 +99,11 @@ def _find_multipliers(table, x, A, used, want, reach, work):
     for i in range(nv):
         work.reaction[i] = work.y[i] if i < used else 0.0
     fa.apply_q(A, used, work.reaction)
-    if want == la.ANSWER or want == la.VERIFIED:
-        work.facts.weakest = ch.weakest(work.copy, free)
+    if level == la.ANSWER or level == la.VERIFIED:
+        work.facts.mass_condition = ch.mass_condition(work.copy, free)
         _load(table, x, work)
         _measure(table, work)
-        work.facts.unmet = ch.unmet_whole(table, work, used, reach)
+        work.facts.unsatisfied = ch.unmet_whole(table, work, used, reach)
         work.facts.outcome = ch.outcome(table, work, used)
         if used < nc:
             work.facts.residual = ch.residual(table, work, work.rows, work.a)
@@ -110,8 +113,8 @@ def _find_multipliers(table, x, A, used, want, reach, work):
         work.reaction[i] *= factors.velocities[i]
 
 
-@inserted
-def _load(table, x, work):
+@force_inline
+def _load(table: Table, x: Floats, work: Workspace):
     """Evaluate M, f, A, γ and N v at x into the workspace."""
     if table.whole != 0:
         call_native(table.whole, x, work.native)
@@ -121,7 +124,7 @@ def _load(table, x, work):
 
 
 @internal
-def _measure(table, work):
+def _measure(table: Table, work: Workspace):
     """Bring M, f, A and γ, where `load_dynamics` puts them, to characteristic units."""
     nv, nc, factors = table.nv, table.nc, la.factors_of(table)
     for i in range(nv):

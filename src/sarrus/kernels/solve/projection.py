@@ -14,20 +14,22 @@ M is that of the configuration where the projection begins.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.retraction import largest_gap, longest_entry, move
+from sarrus.kernels.algebra.retraction import largest_gap, longest_entry, retract
 from sarrus.kernels.algebra.vectors import add, copy, copy_scaled, dot_from, fill, is_finite, multiply
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import Table
-from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.memory.layout import Table, Workspace
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.memory.tolerances import NO_METRIC
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import inserted, internal
+from sarrus.kernels.platform.pointers import force_inline, internal
 from sarrus.kernels.solve.acceleration import is_clear
-from sarrus.kernels.solve.checking import weakest
-from sarrus.kernels.solve.simplified_newton import close_nearby
+from sarrus.kernels.solve.checking import mass_condition
+from sarrus.kernels.solve.simplified_newton import simplified_newton
 from sarrus.kernels.solve.tolerances import (
     CLEARANCE_OF_STAGE,
     CLOSED_TO_ROUNDING,
@@ -41,22 +43,22 @@ MAX_ITERATIONS = 12
 DIRECT_ITERATIONS = 6
 
 
-def projection(table: Table, x: Floats, what: int) -> int:
+def projection(table: Table, x: Floats, level: int) -> int:
     """Project v in x in place, and q before it unless only ``VELOCITIES`` are asked for; return the rank of A.
 
     −1 where the positions do not converge; then x is not to be used.
     """
-    return project(table, x, what != la.VELOCITIES)
+    return project(table, x, level != la.VELOCITIES)
 
 
-@inserted
-def project(table, x, positions):
+@force_inline
+def project(table: Table, x: Floats, positions: bool):
     """Do the work of `projection`."""
     work = la.workspace(table)
     if table.generic_rank == 0 and table.nc > 0 and _is_free(table, x, positions, work):
         return 0
     if positions and table.direct_rank == table.generic_rank:
-        if table.nearest != 0 and close_nearby(table, x, work):
+        if table.nearest != 0 and simplified_newton(table, x, work):
             return table.generic_rank
         if table.closed != 0 and _close(table, x, work):
             return table.generic_rank
@@ -76,7 +78,7 @@ def project(table, x, positions):
 
 
 @internal
-def _is_free(table, x, positions, work):
+def _is_free(table: Table, x: Floats, positions: bool, work: Workspace):
     """Tell whether there is nothing to correct where no row holds anything: contacts that are all open, say."""
     if not positions or table.nh == 0:
         return True
@@ -85,16 +87,16 @@ def _is_free(table, x, positions, work):
 
 
 @internal
-def _close(table, x, work):
+def _close(table: Table, x: Floats, work: Workspace):
     """Project q and v in x by straight-line code; where it does not serve return False and leave x as it was."""
     nq, nv, settings = table.nq, table.nv, table.settings
-    answer, given = laid(work.native, la.closed_sizes(table)), work.x
+    answer, given = view_fields(work.native, la.closed_sizes(table)), work.x
     copy(x, given, nq)
     for iteration in range(DIRECT_ITERATIONS):
         call_native(table.closed, x, work.native)
         gap, left = largest_gap(table, answer.gap, table.nh), largest_gap(table, answer.left, table.nh)
         if not (
-            is_clear(settings, answer.gauge, CLEARANCE_OF_STAGE)
+            is_clear(settings, answer.conditioning, CLEARANCE_OF_STAGE)
             and is_finite(answer.place, nq)
             and left < np.inf
         ):
@@ -114,7 +116,7 @@ def _close(table, x, work):
 
 
 @internal
-def load_metric(table, x, work):
+def load_metric(table: Table, x: Floats, work: Workspace):
     """Write L to work.metric, LᵀL = M at x; where M is not definite or no number, that of the characteristic metric."""
     nv = table.nv
     call_native(table.metric, x, work.metric)
@@ -124,7 +126,7 @@ def load_metric(table, x, work):
 
 
 @internal
-def is_factor(factor, n):
+def is_factor(factor: Floats, n: int):
     """Tell whether L is one of a definite matrix: what is no number in a column of L is none on its diagonal either."""
     good = True
     for i in range(n):
@@ -132,15 +134,15 @@ def is_factor(factor, n):
     return good
 
 
-@inserted
-def is_metric(table, factor):
+@force_inline
+def is_metric(table: Table, factor: Floats):
     """Tell whether L measures motions: not where M is singular but for rounding, where that may happen."""
     n = table.nv
-    return is_factor(factor, n) and (table.whole == 0 or weakest(factor, n) <= NO_METRIC)
+    return is_factor(factor, n) and (table.whole == 0 or mass_condition(factor, n) <= NO_METRIC)
 
 
 @internal
-def load_characteristic_metric(table, work):
+def load_characteristic_metric(table: Table, work: Workspace):
     """Write the factor of the characteristic metric to work.metric."""
     nv, factors = table.nv, la.factors_of(table)
     fill(work.metric, 0.0, nv * nv)
@@ -149,7 +151,7 @@ def load_characteristic_metric(table, work):
 
 
 @internal
-def load_holonomic_rows(table, x, work):
+def load_holonomic_rows(table: Table, x: Floats, work: Workspace):
     """Evaluate residuals and holonomic rows at x to work.native; return where the factor of the metric lies.
 
     Where there is a function for it these are φ, Â = A L⁻¹ and ψ, then L; else φ, A and b, for work.metric.
@@ -165,7 +167,7 @@ def load_holonomic_rows(table, x, work):
 
 
 @internal
-def load_all_rows(table, x, work):
+def load_all_rows(table: Table, x: Floats, work: Workspace):
     """Do the same for ψ and all rows, where some are nonholonomic."""
     if table.slipping != 0:
         call_native(table.slipping, x, work.native)
@@ -177,8 +179,8 @@ def load_all_rows(table, x, work):
     return work.metric
 
 
-@inserted
-def project_position(table, x, work):
+@force_inline
+def project_position(table: Table, x: Floats, work: Workspace):
     """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
 
     On return what `load_holonomic_rows` gives at the final q lies at work.native. Where redundant rows contradict each
@@ -206,12 +208,12 @@ def project_position(table, x, work):
         correct(table, nh, limit, work.native + nh, factor, work)
         longest = longest_entry(table, work.step)
         far, quick, stagnant = max(far, longest), longest < QUADRATIC_STEP, longest < STAGNANT_CORRECTION
-        move(table, x, work.step, work.x)
+        retract(table, x, work.step, work.x)
     return far if residual <= settings.accepted_residual else -1.0
 
 
-@inserted
-def correct(table, m, limit, rows, metric, work):
+@force_inline
+def correct(table: Table, m: int, limit: int, rows: int, metric: Any, work: Workspace):
     """Write to work.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
 
     At ``rows``, which are lost, is A (m rows) if that is work.metric, else A L⁻¹.
@@ -235,8 +237,8 @@ def correct(table, m, limit, rows, metric, work):
     return rank
 
 
-@inserted
-def project_velocity(table, x, work, fresh):
+@force_inline
+def project_velocity(table: Table, x: Floats, work: Workspace, fresh: Any):
     """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
 
     ``fresh`` says that `project_position` left rows and residuals at this q at work.native.

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.retraction import largest_gap, longest_entry, move
+from sarrus.kernels.algebra.retraction import largest_gap, longest_entry, retract
 from sarrus.kernels.algebra.vectors import add, copy, fill
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.layout import StageAnswer, Table, Workspace
+from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.acceleration import solve_stage
@@ -28,7 +30,7 @@ ROUNDS = 8
 
 
 @internal
-def close_nearby(table, x, work):
+def simplified_newton(table: Table, x: Floats, work: Workspace):
     """Project q and v in x; where straight-line code does not serve return False and leave x as it was."""
     nq, nv, given = table.nq, table.nv, work.x
     copy(x, given, nq + nv)
@@ -42,7 +44,7 @@ def close_nearby(table, x, work):
 
 
 @internal
-def _close(table, answer, x, aside, work):
+def _close(table: Table, answer: StageAnswer, x: Floats, aside: float, work: Workspace):
     """Project with the factors there are; False where they do not contract. What lies in x then is lost.
 
     So too where a first correction leaves more than ``aside``: what a correction by other M and A leaves is as large as
@@ -69,7 +71,7 @@ def _close(table, answer, x, aside, work):
         fill(residual + nh, 0.0, nc - nh)
         _correct(table, answer, work)
         far = max(far, longest_entry(table, work.step))
-        move(table, x, work.step, work.spare)
+        retract(table, x, work.step, work.spare)
     if met and far > FAR_STEP:  # v goes by M and A of where q ends
         ratio = 1.0
         met = solve_stage(table, x, work)
@@ -77,7 +79,7 @@ def _close(table, answer, x, aside, work):
 
 
 @internal
-def _still(table, answer, x, ratio, aside, work):
+def _still(table: Table, answer: StageAnswer, x: Floats, ratio: float, aside: float, work: Workspace):
     """Project v; the residuals at x lie at work.native, ``ratio`` is what the last correction of q left."""
     nq, nv, nh, nc, residual = table.nq, table.nv, table.nh, table.nc, answer.residual
     fastest = longest_entry(table, x + nq)
@@ -101,6 +103,6 @@ def _still(table, answer, x, ratio, aside, work):
 
 
 @internal
-def _correct(table, answer, work):
+def _correct(table: Table, answer: StageAnswer, work: Workspace):
     """Write the shortest δ with A δ = −residual to work.step."""
     call_native(table.nearest, answer.factors, work.step)

@@ -13,24 +13,24 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.retraction import longest_entry, move
+from sarrus.kernels.algebra.retraction import longest_entry, retract
 from sarrus.kernels.algebra.vectors import add, copy, dot, fill, multiply
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import Table
-from sarrus.kernels.memory.record import Floats, laid
+from sarrus.kernels.memory.layout import Chart, StateRoom, Table
+from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.chart import DONE, LOST, Correction, contraction, correction_along
 from sarrus.kernels.solve.projection import MAX_ITERATIONS
 
 
-def state_projection(table: Table, x: Floats, what: int) -> int:
+def state_projection(table: Table, x: Floats, level: int) -> int:
     """Project as `kernels.solve.projection.projection` does, along the relation; −1 where Newton does not contract."""
     chart, work = table.chart, la.workspace(table)
-    room = laid(chart + la.CHART_ROWS, la.state_sizes(table))
+    room = view_fields(chart + la.CHART_ROWS, la.state_sizes(table))
     n, count, m = table.nv - table.n_own, table.n_own, table.nh + table.nc - table.n_own
     rank = table.holonomic_rank + table.generic_rank - count
-    chart.gauge = 1.0
+    chart.conditioning = 1.0
     asked = Correction(
         room.residual, room.jacobian, m, 2 * n, table.nh, rank, room.rows, count, room.wanted, True
     )
@@ -52,7 +52,7 @@ def state_projection(table: Table, x: Floats, what: int) -> int:
         longest = max(longest, longest_entry(table, work.step))
         if not np.isfinite(longest):
             break
-        move(table, x, work.step, work.x)
+        retract(table, x, work.step, work.x)
         verdict = contraction(longest, before, residual, small)
         if verdict == DONE:
             return table.generic_rank
@@ -64,7 +64,7 @@ def state_projection(table: Table, x: Floats, what: int) -> int:
 
 
 @internal
-def _prepare(table, room, m, n, count, speed):
+def _prepare(table: Table, room: StateRoom, m: int, n: int, count: int, speed: float):
     """Scale rows of R to length one; return the sum of all residuals in units of the rows, velocities by ``speed``."""
     factors, residual = la.factors_of(table), 0.0
     for j in range(table.nh):
@@ -83,7 +83,7 @@ def _prepare(table, room, m, n, count, speed):
 
 
 @internal
-def _judge_own(table, chart, room, count):
+def _judge_own(table: Table, chart: Chart, room: StateRoom, count: int):
     """Note the smallest pivot of ∂R/∂w, rows of length one, in the gauge: zero where x does not determine w."""
     for i in range(count):
         row = room.own + i * count
@@ -96,4 +96,4 @@ def _judge_own(table, chart, room, count):
     )
     found = fa.factor(matrix, count, table.settings.singular_cut, 0.0)
     smallest = abs(diagonal[count - 1]) if found == count else 0.0
-    chart.gauge = min(chart.gauge, smallest)
+    chart.conditioning = min(chart.conditioning, smallest)

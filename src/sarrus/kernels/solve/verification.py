@@ -35,7 +35,7 @@ from sarrus.kernels.solve.tolerances import (
 )
 
 
-def glance(table: Integers, x: Floats, what: int) -> int:
+def verify_solution(table: Integers, x: Floats, level: int) -> int:
     """Judge an answer: table has n, m, the rank of A; x has M, A, f, γ, a, F, λ.
 
     Before these, x has room for the results, for n + m numbers, and for n + 2 m + m² more. Returns GOOD, MET or UNMET.
@@ -50,7 +50,7 @@ def glance(table: Integers, x: Floats, what: int) -> int:
     a = f + (n + m)
     if not (_rows_met(x, n, m, A, f + n, a, work) and _forces_met(x, n, m, M, A, f, a)):
         return UNMET
-    if not (_factor(n, M, work) and _respond(x, n, m, table[2], M, A, work)):
+    if not (_factor(n, M, work) and _compliance_column(x, n, m, table[2], M, A, work)):
         return MET
     error = 0.0
     for i in range(n):
@@ -64,7 +64,7 @@ def glance(table: Integers, x: Floats, what: int) -> int:
 
 
 @internal
-def _forces_met(x, n, m, M, A, f, a):
+def _forces_met(x: Floats, n: int, m: int, M: Floats, A: Floats, f: Floats, a: Floats):
     """Write the residuals of M a = f + F and of M a = f + Aᵀλ, and the change of f; tell whether they are rounding."""
     force, lam, change = a + n, a + 2 * n, x + N_RESULTS
     limit = 8.0 * (n + m + 4) * EPSILON
@@ -92,7 +92,7 @@ def _forces_met(x, n, m, M, A, f, a):
 
 
 @internal
-def _sums(a, b, n):
+def _sums(a: Floats, b: Floats, n: int):
     """Return the sum of products of two rows and that of their sizes, each by two sums of every second one."""
     one, two, first, second = 0.0, 0.0, 0.0, 0.0
     for c in range(0, n - 1, 2):
@@ -109,7 +109,7 @@ def _sums(a, b, n):
 
 
 @internal
-def _rows_met(x, n, m, A, gamma, a, work):
+def _rows_met(x: Floats, n: int, m: int, A: Floats, gamma: Floats, a: Floats, work: Floats):
     """Write the residual of A a + γ = 0 and the change of γ, and tell whether it is rounding."""
     left, size, change = work, work + m, x + (N_RESULTS + n)
     limit = 8.0 * (n + m + 4) * EPSILON
@@ -137,7 +137,7 @@ def _rows_met(x, n, m, A, gamma, a, work):
 
 
 @internal
-def _is_zero(n, m, row):
+def _is_zero(n: int, m: int, row: Floats):
     """Tell whether a row of A is zero."""
     largest = 0.0
     for i in range(n):
@@ -146,7 +146,7 @@ def _is_zero(n, m, row):
 
 
 @internal
-def _factor(n, M, whole):
+def _factor(n: int, M: Floats, whole: Floats):
     """Replace M by U with UᵀU = M, in its upper triangle; False where it has not enough digits. n fit in ``whole``."""
     for k in range(n):
         whole[k] = M[k * n + k]
@@ -165,7 +165,7 @@ def _factor(n, M, whole):
 
 
 @internal
-def _respond(x, n, m, rank, M, A, work):
+def _compliance_column(x: Floats, n: int, m: int, rank: int, M: Floats, A: Floats, work: Floats):
     """Write to ``work`` how a changes with f and γ; False where A has another rank, or not enough digits.
 
     U is at M. B takes the place of A; beyond ``work`` + n there is room for the change of λ and for B Bᵀ.
@@ -191,7 +191,7 @@ def _respond(x, n, m, rank, M, A, work):
 
 
 @internal
-def _solve_lower(n, U, right, columns):
+def _solve_lower(n: int, U: Floats, right: Floats, columns: int):
     """Replace a matrix of n rows by U⁻ᵀ times it."""
     for k in range(n):
         row, pivot = right + k * columns, U[k * n + k]
@@ -202,7 +202,7 @@ def _solve_lower(n, U, right, columns):
 
 
 @internal
-def _multiply(n, m, B, S):
+def _multiply(n: int, m: int, B: Floats, S: Floats):
     """Write the upper triangle of B Bᵀ to S, four columns of B at a time."""
     fill(S, 0.0, m * m)
     for i in range(0, n - 3, 4):
@@ -218,7 +218,7 @@ def _multiply(n, m, B, S):
 
 
 @internal
-def _multipliers(m, rank, S, lam):
+def _multipliers(m: int, rank: int, S: Floats, lam: Floats):
     """Replace the right side at ``lam`` by a solution of S λ = it, zero where a row depends on those before it.
 
     S has its upper triangle. False where it has not this rank, or not enough digits.

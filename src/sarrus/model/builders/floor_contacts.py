@@ -13,7 +13,7 @@ from sarrus.model.mechanism.faults import Label, check_name, fault
 from sarrus.model.mechanism.surface_contacts import balls
 
 # Kinds of geoms that touch a plane at fixed points, or with balls about fixed points.
-TOUCHING = ("sphere", "capsule", "box")
+CONTACT_SHAPES = ("sphere", "capsule", "box")
 
 
 class FloorContactBuilder(ContactBuilder):
@@ -57,11 +57,11 @@ class FloorContactBuilder(ContactBuilder):
             if friction_coefficient is None and not known:
                 raise fault(label, f"the file has no friction of {name!r}: give friction_coefficient", name)
             mu = max(known) if friction_coefficient is None else friction_coefficient
-            if geom.kind not in TOUCHING:
+            if geom.kind not in CONTACT_SHAPES:
                 raise fault(
                     label,
                     f"geom {name!r} ({geom.kind}) has no fixed contact point; floor contacts are for "
-                    f"{', '.join(TOUCHING)}",
+                    f"{', '.join(CONTACT_SHAPES)}",
                     name,
                 )
             for number, (point, radius) in enumerate(balls(geom), start=1):
@@ -97,7 +97,9 @@ class FloorContactBuilder(ContactBuilder):
     def _touching(self, ground: str, label: Label) -> list[str]:
         """Return the geoms that can touch the floor."""
         names = [
-            name for name, g in self.geoms.items() if g.kind in TOUCHING and g.body not in (ground, WORLD)
+            name
+            for name, g in self.geoms.items()
+            if g.kind in CONTACT_SHAPES and g.body not in (ground, WORLD)
         ]
         if not names:
             raise fault(label, "the file has no sphere, capsule or box that collides and could touch it")

@@ -167,7 +167,7 @@ class GeometryBuilder(Description):
             closed_form = True
         chosen = self._named(geoms, label)
         if others is None:
-            pairs: Iterable[tuple[str, str]] = self.touching_geoms()
+            pairs: Iterable[tuple[str, str]] = self.contact_geoms()
         else:
             second = self._named(others, label)
             pairs = (pair for pair in combinations(self.geoms, 2) if _joins(pair, chosen, second))
@@ -202,12 +202,12 @@ class GeometryBuilder(Description):
         return surface_contacts(self.geometry_contacts, self.geoms)
 
     @property
-    def colliding_pairs(self) -> tuple[GeometryContact, ...]:
+    def geometry_pairs(self) -> tuple[GeometryContact, ...]:
         """The pairs whose contacts are found by a narrow phase in each time step."""
         known = {place.pair.name for place in self.surface_contacts}
         return tuple(pair for pair in self.geometry_contacts.values() if pair.name not in known)
 
-    def touching_geoms(self) -> Iterator[tuple[str, str]]:
+    def contact_geoms(self) -> Iterator[tuple[str, str]]:
         """Iterate over the pairs of geoms with contact in the file, by the rules of MuJoCo."""
         paired = {frozenset((pair.geom1, pair.geom2)) for pair in self.geom_pairs.values()}
         excluded = {frozenset(pair) for pair in self.excluded_bodies.values()}

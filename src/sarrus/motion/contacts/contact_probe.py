@@ -1,4 +1,4 @@
-"""`Survey`: gaps, velocities, Delassus matrix W and accelerations of contacts, stops and dry friction at a state."""
+"""`ContactProbe`: gaps, velocities, Delassus matrix W, accelerations of contacts, stops and dry friction."""
 
 from __future__ import annotations
 
@@ -8,34 +8,34 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import touching_of
+from sarrus.dynamics.contacts.contact_state import contact_elements
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.slip_onset import slip_onsets
 from sarrus.kernels.contact.tolerances import STILL, still_speed
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
-from sarrus.kernels.platform.c_function import phase_survey
+from sarrus.kernels.platform.c_function import mode_probe
 from sarrus.motion.contacts.slip_directions import Beginning, Rubbing, first_directions
 
 if TYPE_CHECKING:
-    from sarrus.motion.loop.contact_run import Touches
+    from sarrus.motion.loop.contact_run import ContactRun
     from sarrus.motion.loop.time_loop import TimeLoop
 
 
-class Survey:
+class ContactProbe:
     """Data of the kernel on the present state of a run. Blocks are contacts, then stops, then dry frictions.
 
     ``first`` are the first rows of the blocks and ``sizes`` their numbers of rows; the first ``unilateral`` blocks only
     push.
     """
 
-    def __init__(self, loop: TimeLoop, touches: Touches) -> None:
-        self.loop, self.touches = loop, touches
-        touching = touches.touching
-        self.contacts, self.unilateral = touching.contacts, touching.contacts + touching.stops
-        self.sizes = [*touches.rows_of_contacts, *([1] * (touching.stops + touching.dry))]
+    def __init__(self, loop: TimeLoop, contact_run: ContactRun) -> None:
+        self.loop, self.contact_run = loop, contact_run
+        contact_table = contact_run.contact_table
+        self.contacts, self.unilateral = contact_table.contacts, contact_table.contacts + contact_table.stops
+        self.sizes = [*contact_run.rows_of_contacts, *([1] * (contact_table.stops + contact_table.dry))]
         self.first = np.concatenate([[0], np.cumsum(self.sizes)])
-        self.units = np.array([one.unit for one in touching_of(loop.system)])
+        self.units = np.array([one.unit for one in contact_elements(loop.system)])
         self._columns = loop.system.characteristic.columns
         self._still = STILL
 
@@ -44,11 +44,11 @@ class Survey:
 
         Negative if a number is not finite.
         """
-        work = self.touches.work
+        work = self.contact_run.work
         work.which[: len(rows)] = rows
         speeds = np.abs(self._columns * self.loop.v)
         self._still = still_speed(float(np.maximum.reduce(speeds)) if len(speeds) else 0.0)
-        return phase_survey(self.loop.table, self.loop.x, len(rows))
+        return mode_probe(self.loop.table, self.loop.x, len(rows))
 
     def still(self, k: int) -> float:
         """Return the speed [m/s, rad/s] below which block k counts as at rest, at the state of the last `look`."""
@@ -61,15 +61,15 @@ class Survey:
 
     def rates(self) -> Array:
         """Return the normal velocities [m/s, rad/s] of the unilateral blocks."""
-        return self.touches.work.velocity[self.first[: self.unilateral]].copy()
+        return self.contact_run.work.velocity[self.first[: self.unilateral]].copy()
 
     def rows(self, blocks: list[int]) -> list[int]:
         """Return the rows of blocks."""
         return [row for k in blocks for row in range(self.first[k], self.first[k + 1])]
 
-    def operator(self, m: int) -> Array:
+    def delassus(self, m: int) -> Array:
         """Return the Delassus matrix W (m, m) of the m rows of the last `look`."""
-        return self.touches.work.operator[: m * m].reshape(m, m)
+        return self.contact_run.work.delassus[: m * m].reshape(m, m)
 
     def surface(self, k: int) -> slice:
         """Return the rows of a block that have friction, as a slice."""
@@ -81,13 +81,13 @@ class Survey:
 
     def friction(self, k: int) -> float:
         """Return the coefficient of sliding friction of a unilateral block."""
-        return self.touches.friction[k] if k < self.contacts else 0.0
+        return self.contact_run.friction[k] if k < self.contacts else 0.0
 
     def first_directions(self, members: list[int], before: dict[int, Array]) -> list[Beginning] | None:
         """Return how contacts begin to slide; sticking ones start from the directions ``before``. None if no solution
         is found.
         """
-        modes, directions = self.touches.modes, self.touches.directions
+        modes, directions = self.contact_run.modes, self.contact_run.directions
         closed = [k for k in range(self.unilateral) if modes[k] != OPEN]
         held = [k for k in range(self.unilateral, len(modes)) if modes[k] == STICKING]
         rows, at, start = self.rows([*closed, *held]), {}, 0
@@ -104,12 +104,12 @@ class Survey:
             )
             for k in closed if k in members or modes[k] == SLIDING
         ]  # fmt: skip
-        operator, given = self.operator(len(rows)), self.touches.work.given[: len(rows)]
-        own, scales = np.diag(operator), np.ones(len(rows))
+        delassus, given = self.delassus(len(rows)), self.contact_run.work.given[: len(rows)]
+        own, scales = np.diag(delassus), np.ones(len(rows))
         for place in at.values():
             scales[place] = own[place].mean() or 1.0
         try:
-            return first_directions(operator, given, self.touches.begun[rows], sliding, scales)
+            return first_directions(delassus, given, self.contact_run.start_forces[rows], sliding, scales)
         except np.linalg.LinAlgError:
             return None
 
@@ -120,4 +120,6 @@ class Survey:
         loop = self.loop
         system, q, t = loop.system.copy(), loop.q.copy(), loop.time  # ranks of the run stay as they are
         answer = partial(forward_dynamics, system, q, t=t, throw=False, may_be_open=True)
-        return slip_onsets(system, q, loop.v.copy(), a, t, [touching_of(system)[k] for k in blocks], answer)
+        return slip_onsets(
+            system, q, loop.v.copy(), a, t, [contact_elements(system)[k] for k in blocks], answer
+        )

@@ -32,9 +32,9 @@ from sarrus.kernels.linalg import dense
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
-from sarrus.kernels.memory.record import laid
-from sarrus.kernels.platform.c_function import phase_acceleration
-from sarrus.motion.contacts.contact_probe import Survey
+from sarrus.kernels.memory.record import view_fields
+from sarrus.kernels.platform.c_function import mode_acceleration
+from sarrus.motion.contacts.contact_probe import ContactProbe
 from sarrus.motion.contacts.impacts import Impacts
 from sarrus.motion.contacts.mode_changes import Change, change_between
 from sarrus.motion.contacts.tolerances import (
@@ -57,86 +57,87 @@ from sarrus.motion.contacts.tolerances import (
 
 if TYPE_CHECKING:
     from sarrus.dynamics.optimize.contact_problem import ContactSolution
-    from sarrus.motion.loop.contact_run import Touches
+    from sarrus.motion.loop.contact_run import ContactRun
     from sarrus.motion.loop.time_loop import TimeLoop
 
 
-class Phases:
+class EventDrivenContacts:
     """The contacts, stops and dry frictions of one run with events."""
 
-    def __init__(self, loop: TimeLoop, touches: Touches) -> None:
-        self.loop, self.touches = loop, touches
-        self.survey = survey = Survey(loop, touches)
-        self.impacts = Impacts(survey)
-        self.contacts, self.unilateral = survey.contacts, survey.unilateral
-        self.sizes, self.first = survey.sizes, survey.first
-        self.modes, self.directions = touches.modes, touches.directions
-        self.settings = touches.settings
+    def __init__(self, loop: TimeLoop, contact_run: ContactRun) -> None:
+        self.loop, self.contact_run = loop, contact_run
+        self.probe = probe = ContactProbe(loop, contact_run)
+        self.impacts = Impacts(probe)
+        self.contacts, self.unilateral = probe.contacts, probe.unilateral
+        self.sizes, self.first = probe.sizes, probe.first
+        self.modes, self.directions = contact_run.modes, contact_run.directions
+        self.settings = contact_run.settings
         self._length = loop.system.characteristic.length
-        self._units: list[float] = self.survey.units[: self.unilateral].tolist()
+        self._units: list[float] = self.probe.units[: self.unilateral].tolist()
         self._at_rest = [self.settings.at_bound * unit / self._length for unit in self._units]
         self._unmoved: list[int] = []  # what neither moves nor is moved by forces on it
         self._acting, self._last, self._soon, self._idle = 0, -np.inf, 0, 0
         self._sprung = False  # whether normal forces are those on springs
-        self._slots = touches.slots.reshape(tl.ROOM + 1, -1)
-        self._facts = laid(self._slots[0], tl.slot_sizes(touches.touching, loop.system.nv))
+        self._slots = contact_run.slots.reshape(tl.ROOM + 1, -1)
+        self._facts = view_fields(self._slots[0], tl.slot_sizes(contact_run.contact_table, loop.system.nv))
         self._begin_slots(0.0)
 
     @property
     def is_stiff(self) -> bool:
         """Whether several contacts slide so slowly that their directions turn faster than anything else moves."""
-        velocity, slow = self.touches.work.velocity, self.settings.slow
+        velocity, slow = self.contact_run.work.velocity, self.settings.slow_speed
         sliding = [k for k in range(self.contacts) if self.modes[k] == SLIDING and self.sizes[k] > 2]
-        return (
-            sum(self.survey.friction(k) > 0.0 and self.survey.slip(velocity, k) < slow for k in sliding) > 1
-        )
+        return sum(self.probe.friction(k) > 0.0 and self.probe.slip(velocity, k) < slow for k in sliding) > 1
 
     def resolve(self) -> Change:
         """Say what holds, sticks and slides from the present state on, which an impact may change.
 
         Raises `SolveError` where an impact has no answer.
         """
-        before, begun = self.modes.copy(), self.touches.begun.copy()
+        before, begun = self.modes.copy(), self.contact_run.start_forces.copy()
         self._give_way()
-        self.touches.touching.acting = len(before)  # what acts is yet to be found
-        self.survey.look([])
-        work = self.touches.work
-        gaps, rates = work.gap[: self.unilateral].copy(), self.survey.rates()
-        touching = self._touching(before, gaps, rates)
-        approaching, loss = [k for k in touching if rates[k] < -self.survey.still(k)], 0.0
+        self.contact_run.contact_table.n_active = len(before)  # what acts is yet to be found
+        self.probe.look([])
+        work = self.contact_run.work
+        gaps, rates = work.gap[: self.unilateral].copy(), self.probe.rates()
+        arrived = self._arrived(before, gaps, rates)
+        approaching, loss = [k for k in arrived if rates[k] < -self.probe.still(k)], 0.0
         if approaching:
-            loss = self.impacts.strike(touching, rates, gaps=gaps)
-            self.survey.look([])
-            rates = self.survey.rates()
-        resting = [k for k in touching if rates[k] <= self.survey.still(k)]
+            loss = self.impacts.strike(arrived, rates, gaps=gaps)
+            self.probe.look([])
+            rates = self.probe.rates()
+        resting = [k for k in arrived if rates[k] <= self.probe.still(k)]
         self._settle(resting, before)
         if pressed := self._pressed(resting):
-            loss += self.impacts.strike(touching, rates, pressed)
-            self.survey.look([])
-            rates = self.survey.rates()
-            resting = [k for k in touching if rates[k] <= self.survey.still(k)]
+            loss += self.impacts.strike(arrived, rates, pressed)
+            self.probe.look([])
+            rates = self.probe.rates()
+            resting = [k for k in arrived if rates[k] <= self.probe.still(k)]
             self._settle(resting, before)
         self._begin_slots(loss)
-        change, most = np.abs(self.touches.begun - begun).max(initial=0.0), np.abs(begun).max(initial=0.0)
+        change, most = (
+            np.abs(self.contact_run.start_forces - begun).max(initial=0.0),
+            np.abs(begun).max(initial=0.0),
+        )
         unchanged = not approaching and bool((self.modes == before).all()) and change <= SAME_FORCES * most
         self._idle = min(self._idle + 1, IDLE_PHASES) if unchanged else 0
-        self.settings.loose = max(self.settings.loose, 10.0**self._idle)
+        self.settings.event_slack = max(self.settings.event_slack, 10.0**self._idle)
         at_stop = [
-            k for k in touching if k >= self.contacts and (k in approaching or self.modes[k] > before[k])
+            k for k in arrived if k >= self.contacts and (k in approaching or self.modes[k] > before[k])
         ]
-        bounds = self.touches.bounds
-        self.touches.hits += [
+        bounds = self.contact_run.bounds
+        self.contact_run.hits += [
             (self.loop.time, k - self.contacts, float(bounds[k - self.contacts])) for k in at_stop
         ]
-        return change_between(self.touches.blocks, self.unilateral, before, self.modes, approaching, loss)
+        return change_between(self.contact_run.blocks, self.unilateral, before, self.modes, approaching, loss)
 
-    def _touching(self, before: Array, gaps: Array, rates: Array) -> list[int]:
+    def _arrived(self, before: Array, gaps: Array, rates: Array) -> list[int]:
         """Return which blocks touch: those that did, that have arrived, or that are as good as closed at rest."""
         closed, found = self.settings.closed, list[int]()
         each = zip(self._units, self._at_rest, before.tolist(), gaps.tolist(), rates.tolist())
         for k, (unit, at_rest, mode, gap, rate) in enumerate(each):
             arrived = gap <= closed * (unit + abs(rate)) / self._length
-            if mode != OPEN or arrived or (gap <= at_rest and abs(rate) <= self.survey.still(k)):
+            if mode != OPEN or arrived or (gap <= at_rest and abs(rate) <= self.probe.still(k)):
                 found.append(k)
         return found
 
@@ -149,7 +150,7 @@ class Phases:
         time = self.loop.time
         self._soon = self._soon + 1 if time - self._last < SOON else 0
         self._last = time
-        self.settings.loose = min(MOST_EVENT_SLACK, 10.0 ** min(self._soon // PATIENCE, 300))
+        self.settings.event_slack = min(MOST_EVENT_SLACK, 10.0 ** min(self._soon // PATIENCE, 300))
 
     def _begin_slots(self, loss: float) -> None:
         """Have the present state be the end of a step, after which contacts have taken so much more."""
@@ -158,9 +159,9 @@ class Phases:
         self._slots[:] = 0.0
         facts.time, facts.length, facts.loss = time, max(self.loop.state.step, SHORTEST_LAST_STEP), loss
         self.settings.loss = loss
-        touching = self.touches.touching
+        contact_table = self.contact_run.contact_table
         closed = int(np.count_nonzero(self.modes[: self.unilateral] != OPEN))
-        touching.acting = self._acting = closed + touching.dry
+        contact_table.n_active = self._acting = closed + contact_table.dry
 
     def _spent(self, time: float) -> float:
         """Return what contacts have taken up to the present state, the end of a step in which they acted [J]."""
@@ -177,7 +178,7 @@ class Phases:
         if not resting and self.unilateral == len(self.modes):
             return
         self._unmoved = []
-        work = self.touches.work
+        work = self.contact_run.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
         held, on = [], self._sliding_on(velocity, before)
         for k in dry:
@@ -187,7 +188,7 @@ class Phases:
             held += [] if moving else [k]
         going = {k for k in resting if on[k]}
         coefficients = {
-            k: self.touches.static[k] if k < self.contacts and k not in going else self.survey.friction(k)
+            k: self.contact_run.static[k] if k < self.contacts and k not in going else self.probe.friction(k)
             for k in resting
         }
         if resting or held:
@@ -203,12 +204,12 @@ class Phases:
         Where a contact stops, those that slid, are slow and share motions with it may stop, too: of a body with several
         contacts a slow turn is left for the rest of the step, in which some may still go on.
         """
-        slips = [self.survey.slip(velocity, k) for k in range(len(self.modes))]
-        still = [self.survey.still(k) for k in range(len(self.modes))]
+        slips = [self.probe.slip(velocity, k) for k in range(len(self.modes))]
+        still = [self.probe.still(k) for k in range(len(self.modes))]
         slow, stops = list[int](), list[int]()
         for k, slip in enumerate(slips):
-            own = self.survey.surface(k)
-            if before[k] == SLIDING and slip <= max(RESTICK_SPEED * float(self.survey.units[k]), still[k]):
+            own = self.probe.surface(k)
+            if before[k] == SLIDING and slip <= max(RESTICK_SPEED * float(self.probe.units[k]), still[k]):
                 turned = dense.dot(velocity[own], self.directions[own]) <= TURNED_SLIP * slip
                 (stops if turned else slow).append(k)
         stops += self._shared(stops, [k for k in slow if k < self.contacts and slips[k] > still[k]])
@@ -217,11 +218,11 @@ class Phases:
     def _shared(self, stops: list[int], others: list[int]) -> list[int]:
         """Return which of other contacts move with forces at those that stop."""
         stops = [k for k in stops if k < self.contacts]
-        rows, columns = self.survey.rows(others), self.survey.rows(stops)
-        if not rows or not columns or self.survey.look([*rows, *columns]) < 0:
+        rows, columns = self.probe.rows(others), self.probe.rows(stops)
+        if not rows or not columns or self.probe.look([*rows, *columns]) < 0:
             return []
-        operator = np.abs(self.survey.operator(len(rows) + len(columns)))
-        moved = operator[: len(rows), len(rows) :].max(axis=1) > COUPLED_CONTACTS * operator.max()
+        delassus = np.abs(self.probe.delassus(len(rows) + len(columns)))
+        moved = delassus[: len(rows), len(rows) :].max(axis=1) > COUPLED_CONTACTS * delassus.max()
         ends = np.cumsum([self.sizes[k] for k in others]).tolist()
         return [k for k, end in zip(others, ends) if moved[end - self.sizes[k] : end].any()]
 
@@ -235,26 +236,26 @@ class Phases:
     ) -> bool:
         """Solve for accelerations and note the modes; True where a contact breaks loose, whose coefficient is then
         that of sliding."""
-        touches, blocks = self.touches, [*resting, *held]
-        rows, at, start = self.survey.rows(blocks), {}, 0
+        contact_run, blocks = self.contact_run, [*resting, *held]
+        rows, at, start = self.probe.rows(blocks), {}, 0
         for k in blocks:
             at[k], start = start, start + self.sizes[k]
-        if self.survey.look(rows) < 0:  # something is no number, which the run will say
+        if self.probe.look(rows) < 0:  # something is no number, which the run will say
             return False
-        given = touches.work.given[: len(rows)].copy()
-        moved = is_moved(np.diag(self.survey.operator(len(rows))), given)
+        given = contact_run.work.given[: len(rows)].copy()
+        moved = is_moved(np.diag(self.probe.delassus(len(rows))), given)
         tails = {k: slice(at[k] + (k < self.unilateral), at[k] + self.sizes[k]) for k in blocks}
         self._unmoved = [k for k, tail in tails.items() if not moved[tail].any()]
         fast = SLIDING_ACCELERATION * np.abs(given).max(initial=0.0)
         for k in going:
-            own, slip = self.survey.surface(k), self.survey.slip(velocity, k)
+            own, slip = self.probe.surface(k), self.probe.slip(velocity, k)
             self.directions[own] = velocity[own] / slip
             given[at[k] + 1 : at[k] + self.sizes[k]] += fast * self.directions[own]
         contacts = [(self.sizes[k], coefficients[k]) for k in resting]
-        limits = [(1, touches.limits[k - self.unilateral]) for k in held]
+        limits = [(1, contact_run.limits[k - self.unilateral]) for k in held]
         found = self._answer([at[k] for k in resting if k < self.contacts], rows, given, contacts, limits)
         least = UNLOADED * np.abs(found.forces).max(initial=0.0)
-        touches.begun[:], touches.begun[rows] = 0.0, found.forces
+        contact_run.start_forces[:], contact_run.start_forces[rows] = 0.0, found.forces
         for k, mode in zip(blocks, found.modes):
             force = found.forces[at[k] : at[k] + self.sizes[k]]
             if k >= self.unilateral:
@@ -265,11 +266,11 @@ class Phases:
             slides = k in going or (int(mode) == SLIDING and self.sizes[k] > 1)
             self.modes[k] = OPEN if force[0] <= least else SLIDING if slides else STICKING
             if self.modes[k] == SLIDING and k not in going:
-                if coefficients[k] > self.survey.friction(k):
-                    coefficients[k] = self.survey.friction(k)
+                if coefficients[k] > self.probe.friction(k):
+                    coefficients[k] = self.probe.friction(k)
                     return True
-                own, way = self.survey.surface(k), found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
-                if self.survey.slip(velocity, k) > self.survey.still(k):  # it slides on after all
+                own, way = self.probe.surface(k), found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
+                if self.probe.slip(velocity, k) > self.probe.still(k):  # it slides on after all
                     way = velocity[own]
                 self.directions[own] = way / dense.norm(way)
         self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
@@ -288,43 +289,43 @@ class Phases:
         Normal forces that statics does not determine are those on equal springs, so that they follow from the state
         alone, unless one would have to pull then.
         """
-        operator = self.survey.operator(len(rows))
-        sprung = on_springs(operator, normals)
+        delassus = self.probe.delassus(len(rows))
+        sprung = on_springs(delassus, normals)
         self._sprung = sprung is not None
         if sprung is not None:
             with suppress(SolveError):
-                found = self.touches.answer(sprung, rows, given, contacts, dry)
+                found = self.contact_run.answer(sprung, rows, given, contacts, dry)
                 pushes = found.forces[normals]
                 if pushes.min() > UNLOADED * pushes.max():
                     return found
         self._sprung = False
-        return self.touches.answer(operator, rows, given, contacts, dry)
+        return self.contact_run.answer(delassus, rows, given, contacts, dry)
 
     def _ease(self, resting: list[int]) -> None:
         """Share the forces of redundant rows anew, where something sticks with all of its friction."""
-        static, begun = self.touches.static, self.touches.begun
+        static, begun = self.contact_run.static, self.contact_run.start_forces
         sticking = [
             k for k in resting if self.modes[k] == STICKING and (self.sizes[k] == 1 or static[k] > 0.0)
         ]
-        rows = self.survey.rows(sticking)
-        if not any(self._slips(k, begun, SPENT_FRICTION) for k in sticking) or self.survey.look(rows) < 0:
+        rows = self.probe.rows(sticking)
+        if not any(self._slips(k, begun, SPENT_FRICTION) for k in sticking) or self.probe.look(rows) < 0:
             return
         sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
-        operator, first = self.survey.operator(len(rows)), np.cumsum([0, *sizes[:-1]])
+        delassus, first = self.probe.delassus(len(rows)), np.cumsum([0, *sizes[:-1]])
         if self._sprung:  # normal forces stay as they are
             normals = [int(i) for i, k in zip(first, sticking) if k < self.contacts]
-            sprung = on_springs(operator, normals)
-            operator = operator if sprung is None else sprung
-        begun[rows] = share(operator, begun[rows], sizes, coefficients)
+            sprung = on_springs(delassus, normals)
+            delassus = delassus if sprung is None else sprung
+        begun[rows] = share(delassus, begun[rows], sizes, coefficients)
 
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
-        velocity = self.touches.work.velocity
+        velocity = self.contact_run.work.velocity
         spatial = [
             k for k in beginning
             if self.sizes[k] > 2
-            and self.survey.friction(k) > 0.0
-            and self.survey.slip(velocity, k) <= self.survey.still(k)
+            and self.probe.friction(k) > 0.0
+            and self.probe.slip(velocity, k) <= self.probe.still(k)
         ]  # fmt: skip
         least = self._least()
         for _ in range(BEGINNING_ROUNDS if len(spatial) == 1 else 0):  # several: see `_begin_together`
@@ -332,7 +333,7 @@ class Phases:
             if a is None:
                 return
             for k in spatial:
-                own = self.survey.surface(k)
+                own = self.probe.surface(k)
                 way = self._along(range(own.start, own.stop), a)
                 size = dense.norm(way)
                 if size > least:
@@ -346,20 +347,20 @@ class Phases:
 
         What slid and turned round has come to rest.
         """
-        touches, blocks = self.touches, list[int]()
+        contact_run, blocks = self.contact_run, list[int]()
         for k in self._unmoved:
-            own, dry = self.survey.surface(k), k >= self.unilateral
-            turned = dense.dot(velocity[own], self.directions[own]) < -REVERSED_SLIP * self.survey.still(k)
-            rubs = touches.limits[k - self.unilateral] if dry else self.survey.friction(k)
+            own, dry = self.probe.surface(k), k >= self.unilateral
+            turned = dense.dot(velocity[own], self.directions[own]) < -REVERSED_SLIP * self.probe.still(k)
+            rubs = contact_run.limits[k - self.unilateral] if dry else self.probe.friction(k)
             if self.modes[k] == STICKING and rubs > 0.0 and not (before[k] == SLIDING and turned):
                 blocks.append(k)
         a = self._acceleration() if blocks else None
         if a is None:
             return
-        ways = self.survey.slip_onsets(blocks, a)
+        ways = self.probe.slip_onsets(blocks, a)
         for k, way in zip(blocks, ways):
             if way.any():
-                self.modes[k], self.directions[self.survey.surface(k)] = SLIDING, way
+                self.modes[k], self.directions[self.probe.surface(k)] = SLIDING, way
 
     def _pressed(self, resting: list[int]) -> list[int]:
         """Return which of the blocks that rest go into what they touch, as no force prevents it (Painlevé)."""
@@ -372,33 +373,37 @@ class Phases:
 
     def _free(self, blocks: list[int]) -> list[int]:
         """Return those of blocks that the constraints do not hold: of these all that moves is rounding."""
-        if not blocks or self.survey.look([int(self.first[k]) for k in blocks]) < 0:
+        if not blocks or self.probe.look([int(self.first[k]) for k in blocks]) < 0:
             return blocks
-        given, own = self.touches.work.given, np.diag(self.survey.operator(len(blocks)))
-        return [k for k, bias, reply in zip(blocks, given, own) if reply != 0.0 or bias != 0.0]
+        given, own = self.contact_run.work.given, np.diag(self.probe.delassus(len(blocks)))
+        return [
+            k
+            for k, bias, compliance_column in zip(blocks, given, own)
+            if compliance_column != 0.0 or bias != 0.0
+        ]
 
     def _acceleration(self) -> Array | None:
         """Return the acceleration with the modes as they are, None where there is none."""
-        if phase_acceleration(self.loop.table, self.loop.x, la.SLOPE) < 0:
+        if mode_acceleration(self.loop.table, self.loop.x, la.SLOPE) < 0:
             return None
         return self.loop.vectors.a[: self.loop.system.nv].copy()
 
     def _least(self) -> float:
         """Return what counts as no acceleration of a row."""
-        return PRESSED * float(np.abs(self.touches.work.given).max(initial=0.0))
+        return PRESSED * float(np.abs(self.contact_run.work.given).max(initial=0.0))
 
     def _along(self, rows: Sequence[int], a: Array) -> Array:
         """Return the accelerations of rows, after that of the mechanism has been found."""
-        touches, found, nv = self.touches, np.zeros(len(rows)), len(a)
-        count, native = touches.touching.contact_rows, touches.work.native
+        contact_run, found, nv = self.contact_run, np.zeros(len(rows)), len(a)
+        count, native = contact_run.contact_table.contact_rows, contact_run.work.native
         for i, row in enumerate(rows):
             if row < count:
                 at = 2 * count + row * nv
                 found[i] = dense.dot(native[at : at + nv], a) + native[count + row]
             else:
                 own = row - count
-                sign = touches.signs[own] if own < touches.touching.stops else 1.0
-                found[i] = sign * a[touches.speeds[own]]
+                sign = contact_run.signs[own] if own < contact_run.contact_table.stops else 1.0
+                found[i] = sign * a[contact_run.speeds[own]]
         return found
 
     def _verify(self) -> None:
@@ -406,7 +411,7 @@ class Phases:
 
         What sticks with all the friction that there is begins to slide, where it then does.
         """
-        found, kept, tried = self.touches.forces, set[int](), set[tuple[int, ...]]()
+        found, kept, tried = self.contact_run.forces, set[int](), set[tuple[int, ...]]()
         for _ in range(2 * len(self.modes) + 1):
             if not (self.modes != OPEN).any() or self._acceleration() is None:
                 return
@@ -423,19 +428,19 @@ class Phases:
 
         Those that do not are ``kept``. False where there are not several, or they were ``tried`` before.
         """
-        velocity, forces = self.touches.work.velocity, self.touches.forces
+        velocity, forces = self.contact_run.work.velocity, self.contact_run.forces
         resting = [
             k for k in range(self.contacts)
             if self.modes[k] != OPEN
             and self.sizes[k] > 2
-            and self.survey.friction(k) > 0.0
-            and self.survey.slip(velocity, k) <= self.survey.still(k)
+            and self.probe.friction(k) > 0.0
+            and self.probe.slip(velocity, k) <= self.probe.still(k)
         ]  # fmt: skip
         sticking = [k for k in resting if self.modes[k] == STICKING and k not in kept]
         sliding = [k for k in resting if self.modes[k] == SLIDING]
         spent = {
             k: CRITICAL_FRICTION
-            if self.touches.static[k] > self.survey.friction(k)
+            if self.contact_run.static[k] > self.probe.friction(k)
             else NEARLY_CRITICAL_FRICTION
             for k in sticking
         }
@@ -446,20 +451,18 @@ class Phases:
         if not sliding and not any(self._slips(k, forces) for k in near):
             return False
         tried.add(tuple(members))
-        before = {
-            k: -forces[self.survey.surface(k)] / dense.norm(forces[self.survey.surface(k)]) for k in near
-        }
-        found = self.survey.first_directions(members, before)
+        before = {k: -forces[self.probe.surface(k)] / dense.norm(forces[self.probe.surface(k)]) for k in near}
+        found = self.probe.first_directions(members, before)
         if found is None:
             return False
         for k, one in zip(members, found):
-            own = self.survey.surface(k)
+            own = self.probe.surface(k)
             if one.growth >= -SLIDING_BACK:
                 self.directions[own], self.modes[k] = one.direction, SLIDING
             elif one.growth < 0.0:  # next to that friction
                 self.modes[k] = STICKING
-                self.touches.begun[self.first[k]] = one.push
-                self.touches.begun[own] = -self.survey.friction(k) * one.push * one.direction
+                self.contact_run.start_forces[self.first[k]] = one.push
+                self.contact_run.start_forces[own] = -self.probe.friction(k) * one.push * one.direction
                 kept.add(k)
         return True
 
@@ -469,16 +472,16 @@ class Phases:
         What would go back then is ``kept``.
         """
         sticking = np.flatnonzero(self.modes == STICKING).tolist()
-        critical = [k for k in sticking if k not in kept and self._slips(k, self.touches.forces)]
+        critical = [k for k in sticking if k not in kept and self._slips(k, self.contact_run.forces)]
         for k in critical:
-            own = self.survey.surface(k)
-            force = self.touches.forces[own]
+            own = self.probe.surface(k)
+            force = self.contact_run.forces[own]
             friction = dense.norm(force)
             self.directions[own] = -force / friction if friction > 0.0 else 1.0 / np.sqrt(len(force))
             self.modes[k] = SLIDING
         a = self._acceleration() if critical else None
         for k in critical:
-            own = self.survey.surface(k)
+            own = self.probe.surface(k)
             way = self._along(range(own.start, own.stop), a) if a is not None else -self.directions[own]
             if dense.dot(way, self.directions[own]) < -self._least():
                 self.modes[k] = STICKING
@@ -488,9 +491,11 @@ class Phases:
 
     def _slips(self, k: int, found: Array, spent: float = CRITICAL_FRICTION) -> bool:
         """Tell whether what sticks takes all the friction that there is, but a part ``spent`` of it."""
-        touches = self.touches
+        contact_run = self.contact_run
         if k < self.unilateral and self.sizes[k] == 1:
             return False
         dry = k >= self.unilateral
-        limit = touches.limits[k - self.unilateral] if dry else touches.static[k] * found[self.first[k]]
-        return dense.norm(found[self.survey.surface(k)]) > (1.0 - spent) * limit
+        limit = (
+            contact_run.limits[k - self.unilateral] if dry else contact_run.static[k] * found[self.first[k]]
+        )
+        return dense.norm(found[self.probe.surface(k)]) > (1.0 - spent) * limit

@@ -58,7 +58,7 @@ class Beginning:
 
 
 def first_directions(
-    operator: Array, given: Array, begun: Array, sliding: Sequence[Rubbing], scales: Array
+    delassus: Array, given: Array, begun: Array, sliding: Sequence[Rubbing], scales: Array
 ) -> list[Beginning] | None:
     """Return how each of those begins to slide whose direction is unknown; None where no directions are found.
 
@@ -69,7 +69,7 @@ def first_directions(
     sliding : the contacts that slide; all other rows, and their normal ones, are held.
     scales : (m,) size of each row's response, one number for all rows of a contact.
     """
-    problem = _Beginning(operator, given, begun, sliding, scales)
+    problem = _Beginning(delassus, given, begun, sliding, scales)
     return problem.solved() if problem.islands else None
 
 
@@ -77,11 +77,11 @@ class _Beginning:
     """Accelerations of contacts that begin to slide, for given directions, in units in which responses are one."""
 
     def __init__(
-        self, operator: Array, given: Array, begun: Array, sliding: Sequence[Rubbing], scales: Array
+        self, delassus: Array, given: Array, begun: Array, sliding: Sequence[Rubbing], scales: Array
     ) -> None:
         unit = 1.0 / np.sqrt(scales)
         self.unit = unit
-        self.W, self.given = operator * unit[:, None] * unit, given * unit
+        self.W, self.given = delassus * unit[:, None] * unit, given * unit
         self.sliding, self.first = sliding, [one for one in sliding if one.begins]
         tails = [j for one in sliding for j in range(one.tails.start, one.tails.stop)]
         self.held = np.array([j for j in range(len(given)) if j not in tails], dtype=int)
@@ -93,27 +93,27 @@ class _Beginning:
         self.kept = dense.product(self.keeps.T, begun[self.held] / unit[self.held])
         rows = np.array([j for one in self.first for j in range(one.tails.start, one.tails.stop)])
         across = self.W[np.ix_(rows, self.held)]
-        reply = self.W[np.ix_(rows, rows)] - dense.product(
+        compliance_column = self.W[np.ix_(rows, rows)] - dense.product(
             across, known.solve(np.ascontiguousarray(across.T))
         )
         self.rows, self.at, start = rows, list[slice](), 0
         for one in self.first:
             self.at.append(slice(start, start := start + len(one.direction)))
-        free = ranked(reply, cut=HELD_FAST)
+        free = ranked(compliance_column, cut=HELD_FAST)
         self.H = free.left * np.sqrt(free.kept)
         self.inverse = np.ascontiguousarray((free.left / np.sqrt(free.kept)).T)
         moves = [bool((self.H[at] ** 2).sum() > HELD_FAST) for at in self.at]
         self.moving = [k for k, one in enumerate(moves) if one]
-        self.islands = self._islands(reply) if self.moving else []
+        self.islands = self._islands(compliance_column) if self.moving else []
 
-    def _islands(self, reply: Array) -> list[Array]:
+    def _islands(self, compliance_column: Array) -> list[Array]:
         """Return orthonormal bases, in z, of the motions of each set of contacts that move each other."""
         left, found = list(self.moving), list[Array]()
         while left:
             members, more = [left.pop(0)], True
             while more:
                 rows = [j for k in members for j in range(self.at[k].start, self.at[k].stop)]
-                linked = [k for k in left if np.abs(reply[rows, self.at[k]]).max() > HELD_FAST]
+                linked = [k for k in left if np.abs(compliance_column[rows, self.at[k]]).max() > HELD_FAST]
                 members, left, more = [*members, *linked], [k for k in left if k not in linked], bool(linked)
             rows = [j for k in members for j in range(self.at[k].start, self.at[k].stop)]
             found.append(ranked(self.H[rows], relative=FINE_RANK_CUT).right)

@@ -68,7 +68,7 @@ class DriveJumps:
         if not may_jump(system):
             return cls(())
         key = ("jumps of drives", t0, duration, first, q.tobytes(), constants_of(system).tobytes())
-        return system.model.remember(key, lambda: cls(tuple(cls._found(system, q, t0, duration, first))))
+        return system.model.cached_lru(key, lambda: cls(tuple(cls._found(system, q, t0, duration, first))))
 
     @classmethod
     def _found(
@@ -141,11 +141,11 @@ def _program(system: Evaluations) -> TimeProgram | None:
 
     def find() -> TimeProgram | None:
         e = system.equations
-        moved = [e.velocity_residual, e.kinetic_energy, *(touch.rates for touch in e.touches)]
+        moved = [e.velocity_residual, e.kinetic_energy, *(contact.rates for contact in e.friction_contacts)]
         moved = [entry for entry in moved if entry.nnz() and ca.depends_on(entry, e.t)]
         return time_program(moved, e.t, e.p, (e.q, e.v, e.u), e.name)
 
-    found: TimeProgram | None = system.model.lasting("courses of drives", find)
+    found: TimeProgram | None = system.model.cached("courses of drives", find)
     return found
 
 
@@ -213,11 +213,11 @@ def _jumping_bodies(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
                 )
         return found
 
-    def leaps(function: ca.Function) -> bool:
+    def is_discontinuous(function: ca.Function) -> bool:
         return bool(jumps(lambda t: np.array(function(t)).ravel(), jump.before, jump.after).any())
 
-    known = system.model.lasting("speeds of driven bodies", functions)
-    return tuple(name for name, function in known.items() if leaps(function))
+    known = system.model.cached("speeds of driven bodies", functions)
+    return tuple(name for name, function in known.items() if is_discontinuous(function))
 
 
 def _moved_momentum(system: Workspace, q: Array, t: float) -> Array:

@@ -209,7 +209,7 @@ class TracedInvariants:
             hash(key)
         except TypeError:  # a function that is an object without a hash
             return cls(system, given)
-        return system.model.remember(key, lambda: cls(system, given))
+        return system.model.cached_lru(key, lambda: cls(system, given))
 
     def functions(self, compiled: CompiledEquations) -> InvariantFunctions:
         """Return the native functions over the symbols of compiled equations, compiled once for these equations."""

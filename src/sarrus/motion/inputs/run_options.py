@@ -13,7 +13,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.contacts.contact_state import touching_of, without_poisson
+from sarrus.dynamics.contacts.contact_state import contact_elements, require_no_poisson
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.integrate.tableau import METHODS, TIME_STEPPING
@@ -254,10 +254,15 @@ def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Step
 
     Systems with contacts between geometries that have no closed form always use "moreau-jean".
     """
-    if system.touching_geometries:
+    if system.contact_geometries:
         return stepping_of_many(system, stepping, switching)
     fixed = stepping.dt is not None and stepping.rtol is None and stepping.atol is None
-    if not system.equations.touches or switching is False or stepping.method is not None or not fixed:
+    if (
+        not system.equations.friction_contacts
+        or switching is False
+        or stepping.method is not None
+        or not fixed
+    ):
         return stepping
     return replace(stepping, method=TIME_STEPPING)
 
@@ -291,11 +296,11 @@ def what_acts(system: Evaluations) -> str | None:
     """Return the text of a friction contact, stop or dry friction that needs events or time stepping; None
     without one.
     """
-    found = touching_of(system)
+    found = contact_elements(system)
     if found and found[0].kind == "contact":
         return f"contact {found[0].name!r} has friction='coulomb'"
-    if system.touching_geometries:
-        return f"geometries {system.touching_geometries[0]!r} touch each other"
+    if system.contact_geometries:
+        return f"geometries {system.contact_geometries[0]!r} touch each other"
     if found:
         kinds = {"stop": "limits that stop it", "friction": "dry friction"}
         return f"joint {found[0].name.rpartition('.')[0]!r} has {kinds[found[0].kind]}"
@@ -371,8 +376,8 @@ def run_options(
     scheme = choose_scheme(system, stepping, explicit_only=explicit_only or not free)
     _check_resolution(t0, float(duration), scheme.dt)
     if scheme.method == TIME_STEPPING:
-        system.without_activations(f"runs with method={TIME_STEPPING!r}, without switching=False,")
-        without_poisson(system, f"runs with method={TIME_STEPPING!r}")
+        system.require_no_activations(f"runs with method={TIME_STEPPING!r}, without switching=False,")
+        require_no_poisson(system, f"runs with method={TIME_STEPPING!r}")
         if kept != _USUAL:
             raise ArgumentError(
                 f"method={TIME_STEPPING!r} projects loops and contacts itself: leave stabilization at its default, or "

@@ -85,7 +85,7 @@ def program_of(system: Evaluations) -> TimeProgram | None:
     def find() -> TimeProgram | None:
         return time_program(expressions_of(e), e.t, e.p, (e.q, e.v, e.u), e.name)
 
-    found: TimeProgram | None = system.model.lasting("time program", find)
+    found: TimeProgram | None = system.model.cached("time program", find)
     return found
 
 

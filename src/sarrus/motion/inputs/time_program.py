@@ -143,8 +143,8 @@ def expressions_of(equations: Equations) -> list[ca.SX]:
     ]  # fmt: skip
     if e.drift is not None:
         found.append(e.drift)
-    for touch in e.touches:
-        found += [touch.gap, touch.rates, touch.bias]
+    for contact in e.friction_contacts:
+        found += [contact.gap, contact.rates, contact.bias]
     return [expression for expression in found if expression.nnz() and ca.depends_on(expression, e.t)]
 
 

@@ -49,14 +49,14 @@ def jump(loop: TimeLoop) -> str | None:
 
 def _jumps_without_contacts(loop: TimeLoop, v: Array, apart: Array, change: float) -> bool:
     """Return whether more than half of a jump, in characteristic units, remains if contacts have no friction."""
-    if loop.touches is None or not loop.touches.friction.any():
+    if loop.contact_run is None or not loop.contact_run.friction.any():
         return True
-    friction = loop.touches.friction.copy()
+    friction = loop.contact_run.friction.copy()
     try:
-        loop.touches.friction[:] = 0.0
+        loop.contact_run.friction[:] = 0.0
         sides = _sides(loop, v, apart)
     finally:
-        loop.touches.friction[:] = friction
+        loop.contact_run.friction[:] = friction
     if sides is None:
         return True
     return float(np.abs(loop.system.characteristic.columns * (sides[1] - sides[0])).max()) > 0.5 * change

@@ -69,7 +69,7 @@ def first_leap(system: Evaluations, run: Quantities) -> Leap | None:
     stretches = [
         _Stretch.between(system, q[k], q[k + 1], times[k], times[k + 1])
         for k in np.flatnonzero(beyond > LEAST_JUMP)[:MOST][::-1]
-        if system.model.lasting("leaps", lambda: _can_leap(system))
+        if system.model.cached("leaps", lambda: _can_leap(system))
     ]
     for _ in range(MOST):
         if not stretches:
@@ -168,7 +168,7 @@ def _beyond(system: Evaluations, times: Array, q: Array, v: Array, a: Array) -> 
     """
     h, way = (times[1:] - times[:-1])[:, None], q[1:] - q[:-1]
     explained = (0.5 * h) * (v[1:] + v[:-1]) - (h**2 / 12) * (a[1:] - a[:-1])
-    of, by, columns = system.model.lasting("integrals", lambda: _integrals(system))
+    of, by, columns = system.model.cached("integrals", lambda: _integrals(system))
     way[:, of] = (way[:, of] - explained[:, by]) * columns
     return np.maximum.reduce(np.abs(way), axis=1)
 

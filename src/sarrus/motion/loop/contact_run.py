@@ -1,4 +1,4 @@
-"""`Touches`: what a time-stepping run needs of the contacts, stops and dry friction of a system, for its kernels."""
+"""`ContactRun`: what a time-stepping run needs of the contacts, stops and dry friction of a system, for its kernels."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import (
     LIFTS,
-    flanks_are_deep,
+    contact_elements,
+    contact_gaps,
+    contact_motion_function,
+    contact_names,
+    contact_tangent,
+    penetrating_flanks,
     step_gaps,
-    touch_gaps,
-    touch_motion,
-    touch_names,
-    touch_tangent,
-    touching_of,
 )
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.model.inertia import lightness
@@ -44,19 +44,19 @@ from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.platform.c_function import (
+    contact_acceleration,
     contact_problem,
-    phase_acceleration,
-    phase_projection,
-    phase_survey,
+    mode_acceleration,
+    mode_probe,
+    mode_projection,
     time_step,
-    touched_acceleration,
 )
-from sarrus.motion.loop.geometry_run import Collisions
+from sarrus.motion.loop.geometry_run import GeometryRun
 from sarrus.motion.loop.lane_functions import lane_slope, suits_lanes
 from sarrus.motion.loop.tolerances import EVIDENT_SPEED, WHOLE_COMPLIANCE
-from sarrus.motion.records.geometry_log import NONE, Meetings, meetings_of
+from sarrus.motion.records.geometry_log import NONE, ContactLog, contact_log
 from sarrus.symbolic.equations.sparse import rows_of
 
 if TYPE_CHECKING:
@@ -68,14 +68,16 @@ TRIES = 5
 _LOG, _LEAST_RECORDS = 1 << 16, 256
 
 
-def margin_count(system: Workspace) -> int:
+def event_function_count(system: Workspace) -> int:
     """Return how many margins end smooth phases: of contacts two, of stops and dry friction one."""
     return (
-        2 * len(system.equations.touches) + len(joint_limits(system).names) + len(dry_friction(system).names)
+        2 * len(system.equations.friction_contacts)
+        + len(joint_limits(system).names)
+        + len(dry_friction(system).names)
     )
 
 
-class Touches:
+class ContactRun:
     """The arrays of one run; `attach` has the kernels step with them.
 
     Coordinates that are beyond a limit when the run begins may come back and go no further out, see
@@ -84,148 +86,154 @@ class Touches:
 
     def __init__(self, system: Workspace, q: Array, t: float, rest_speed: float | None = None) -> None:
         self.system = system
-        contacts, limits, dry = system.equations.touches, joint_limits(system), dry_friction(system)
-        self.names = touch_names(system)
+        contacts, limits, dry = system.equations.friction_contacts, joint_limits(system), dry_friction(system)
+        self.names = contact_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
         self.hits: list[tuple[float, int, float]] = []  # times at which stops were met, with their bounds
-        self.touching = touching = tl.Touching.zeros()
+        self.contact_table = contact_table = tl.ContactTable.zeros()
         size = system.characteristic
-        self.settings = settings = tl.TouchSettings.zeros()
+        self.settings = settings = tl.ContactSettings.zeros()
         settings.closed, settings.at_bound = ARRIVED * size.length, AT_BOUND * size.length
         settings.rest_speed, settings.rest_turn = REST_SPEED * size.length, REST_SPEED
         if rest_speed is not None:
             settings.rest_speed = settings.rest_turn = rest_speed
-        if any(touch.facing for touch in contacts):  # their play is no gap that is closed
+        if any(contact.opposite_flank for contact in contacts):  # their play is no gap that is closed
             settings.closed = settings.at_bound = min(settings.closed, CLOSED_OF_FLANKS)
-        settings.still = STILL * size.length
+        settings.stick_speed = STILL * size.length
         settings.force = LIFT * size.mass
-        widths = [len(touch.row_names) for touch in contacts]
-        touching.contacts, touching.contact_rows = len(contacts), sum(widths)
-        self.blocks = tuple(one.name for one in touching_of(system))
-        touching.stops, touching.dry = len(limits.names), len(dry.names)
+        widths = [len(contact.row_names) for contact in contacts]
+        contact_table.contacts, contact_table.contact_rows = len(contacts), sum(widths)
+        self.blocks = tuple(one.name for one in contact_elements(system))
+        contact_table.stops, contact_table.dry = len(limits.names), len(dry.names)
         signs = -limits.signs
         self._integers = [
             limits.places.copy(),
             np.array([*limits.rates, *dry.rates], dtype=np.int64),
             np.array(
-                [n - k for n in widths for k in range(n)] + [1] * (touching.stops + touching.dry),
+                [n - k for n in widths for k in range(n)] + [1] * (contact_table.stops + contact_table.dry),
                 dtype=np.int64,
             ),
             np.zeros(len(self.blocks), dtype=np.int64),
         ]
-        touching.coordinates, touching.speeds, touching.widths, touching.modes = self._integers
+        contact_table.coordinates, contact_table.speeds, contact_table.widths, contact_table.modes = (
+            self._integers
+        )
         self._floats = [
             signs,
             limits.bounds.copy(),
             dry.limits.copy(),
-            *np.zeros((3, tl.fixed_rows(touching))),
+            *np.zeros((3, tl.fixed_rows(contact_table))),
         ]
         turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
-        touching.scales = self._scales = np.where(turning, 1.0 / size.length, 1.0)
-        touching.signs, touching.bounds, touching.limits = self._floats[:3]
-        touching.directions, touching.forces, touching.begun = self._floats[3:]
+        contact_table.scales = self._scales = np.where(turning, 1.0 / size.length, 1.0)
+        contact_table.signs, contact_table.bounds, contact_table.limits = self._floats[:3]
+        contact_table.directions, contact_table.forces, contact_table.start_forces = self._floats[3:]
         self.signs, self.bounds, self.limits = self._floats[:3]
-        self.directions, self.forces, self.begun = self._floats[3:]
-        touching.lightness = self._lightness = lightness(system, q, t)
-        self.units = np.array([one.unit for one in touching_of(system)])[: len(contacts) + touching.stops]
-        self.heads = [one.rows.start for one in touching_of(system)][: len(self.units)]
+        self.directions, self.forces, self.start_forces = self._floats[3:]
+        contact_table.lightness = self._lightness = lightness(system, q, t)
+        self.units = np.array([one.unit for one in contact_elements(system)])[
+            : len(contacts) + contact_table.stops
+        ]
+        self.heads = [one.rows.start for one in contact_elements(system)][: len(self.units)]
         self.rows_of_contacts, self.speeds, self.modes = widths, self._integers[1], self._integers[3]
-        self.bounds[:], touching.given_bounds = bounds_at(limits, q, settings.closed), limits.bounds
+        self.bounds[:], contact_table.given_bounds = bounds_at(limits, q, settings.closed), limits.bounds
         self.problem = cp.ContactProblem.zeros()
-        touching.settings, touching.problem = settings, self.problem
-        self.collisions = None
-        if system.touching_geometries:
-            self.collisions = Collisions(system)
-            self.collisions.share(self._rows())
-            touching.colliding = self.collisions.table
+        contact_table.settings, contact_table.problem = settings, self.problem
+        self.geometry_run = None
+        if system.contact_geometries:
+            self.geometry_run = GeometryRun(system)
+            self.geometry_run.share(self._rows())
+            contact_table.geometry = self.geometry_run.table
         self.slots, self._log, self._logged = np.zeros(0), np.zeros(0), list[Array]()
         self._make_room()
         rank = int(system.table.generic_rank)
-        many = self.collisions is not None or tl.fixed_rows(touching) > ALONE
+        many = self.geometry_run is not None or tl.fixed_rows(contact_table) > ALONE
         if many and suits_lanes(system, rank):
             self._slope = lane_slope(system, rank)
-            touching.slope = self._slope.address
-        assert tl.fixed_rows(touching) == len(self.names)
+            contact_table.slope = self._slope.address
+        assert tl.fixed_rows(contact_table) == len(self.names)
         if contacts:
             self._load(system)
 
     def _rows(self) -> list[list[int]]:
         """Return the velocities that each row depends on which is there in every step."""
         system, speeds = self.system, self._integers[1]
-        rates = ca.vertcat(ca.SX(0, 1), *(touch.rates for touch in system.equations.touches))
+        rates = ca.vertcat(ca.SX(0, 1), *(contact.rates for contact in system.equations.friction_contacts))
         rows = rows_of(ca.jacobian(rates, system.equations.v))
         return [*(list(row) for row in rows), *([int(place)] for place in speeds)]
 
     def _make_room(self) -> None:
         """Make room for a step, with as many contacts between geometries as there is room for in their table."""
-        system, touching = self.system, self.touching
-        contacts, collisions = system.equations.touches, self.collisions
-        more = 0 if collisions is None else int(collisions.table.room)
+        system, contact_table = self.system, self.contact_table
+        contacts, geometry_run = system.equations.friction_contacts, self.geometry_run
+        more = 0 if geometry_run is None else int(geometry_run.table.room)
         before, slots = self._sizes() if len(self.slots) else None, self.slots
-        touching.more_contacts = more
-        touching.more_rows = 0 if collisions is None else more * max(c.width for c in collisions.contacts)
-        rows, unilateral = tl.row_count(touching), tl.lasting_contacts(touching) + more
-        if collisions is not None:
-            collisions.make_room(rows, system.nv)
-        widths = [*(len(touch.row_names) for touch in contacts), *[1] * touching.stops]
+        contact_table.more_contacts = more
+        contact_table.more_rows = (
+            0 if geometry_run is None else more * max(c.width for c in geometry_run.contacts)
+        )
+        rows, unilateral = tl.row_count(contact_table), tl.lasting_contacts(contact_table) + more
+        if geometry_run is not None:
+            geometry_run.make_room(rows, system.nv)
+        widths = [*(len(contact.row_names) for contact in contacts), *[1] * contact_table.stops]
         self._counts = [
             np.array([*widths, *[0] * more], dtype=np.int64),
             np.array([*accumulate(widths, initial=0), *[0] * more], dtype=np.int64),
-            np.zeros(unilateral + touching.dry, dtype=np.int64),
+            np.zeros(unilateral + contact_table.dry, dtype=np.int64),
         ]
-        touching.sizes, touching.first_rows, self.problem.sizes = self._counts
+        contact_table.sizes, contact_table.first_rows, self.problem.sizes = self._counts
         self._laws = np.zeros((3, unilateral))
-        for k, touch in enumerate(contacts):
-            self._laws[:, k] = touch.friction_coefficient, touch.static_coefficient, touch.restitution
-        self._laws[2, len(contacts) : tl.lasting_contacts(touching)] = joint_limits(system).restitution
-        touching.friction, touching.static, touching.restitution = self._laws
+        for k, contact in enumerate(contacts):
+            self._laws[:, k] = contact.friction_coefficient, contact.static_coefficient, contact.restitution
+        self._laws[2, len(contacts) : tl.lasting_contacts(contact_table)] = joint_limits(system).restitution
+        contact_table.friction, contact_table.static, contact_table.restitution = self._laws
         self.friction, self.static, self.restitution = self._laws
-        self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(touching, system.nv))
+        self.slots = np.zeros((tl.ROOM + 1) * tl.slot_size(contact_table, system.nv))
         if before is not None:
             for old, new in zip(slots.reshape(tl.ROOM + 1, -1), self.slots.reshape(tl.ROOM + 1, -1)):
-                for part, place in zip(laid(old, before), laid(new, self._sizes())):
+                for part, place in zip(view_fields(old, before), view_fields(new, self._sizes())):
                     place[: len(part)] = part
         self._aside = np.zeros_like(self.slots)
-        touching.slots, touching.kept = self.slots, self._aside
-        if collisions is not None:
+        contact_table.slots, contact_table.kept = self.slots, self._aside
+        if geometry_run is not None:
             self.drain()
             self._log = np.empty(cl.N_LOGGED * max(_LOG, _LEAST_RECORDS * more))
-            touching.log = self._log
-        sizes = tl.touch_sizes(touching, system.nq, system.nv, la.input_size(system.table))
+            contact_table.log = self._log
+        sizes = tl.contact_sizes(contact_table, system.nq, system.nv, la.input_size(system.table))
         self.room = np.zeros(sum(sizes))
-        touching.work = self.room
-        self.work = work = laid(self.room, sizes)
+        contact_table.work = self.room
+        self.work = work = view_fields(self.room, sizes)
         self._own: Any = work
-        if collisions is not None:
-            self._own = laid(collisions.room, cl.colliding_sizes(collisions.table, rows, system.nv))
+        if geometry_run is not None:
+            self._own = view_fields(geometry_run.room, cl.geometry_sizes(geometry_run.table, rows, system.nv))
         own, problem = self._own, self.problem
         problem.numbers, problem.velocities, problem.forces = own.numbers, own.given, own.impulses
-        problem.operator, problem.turn, problem.work = work.operator, own.turn, work.solver
-        if collisions is not None:
-            self._parts = parts = collisions.parts(own, rows, system.nv)
+        problem.delassus, problem.turn, problem.work = work.delassus, own.turn, work.solver
+        if geometry_run is not None:
+            self._parts = parts = geometry_run.parts(own, rows, system.nv)
             self._room_of_parts = np.zeros(sum(cp.parts_sizes(parts)))
             parts.work, problem.parts = self._room_of_parts, parts
 
     def _sizes(self) -> tl.Slot:
-        return tl.slot_sizes(self.touching, self.system.nv)
+        return tl.slot_sizes(self.contact_table, self.system.nv)
 
     def _load(self, system: Workspace) -> None:
-        self._gaps, self._motion = touch_gaps(system), touch_motion(system)
-        self.touching.gaps, self.touching.motion = self._gaps.address, self._motion.address
+        self._gaps, self._motion = contact_gaps(system), contact_motion_function(system)
+        self.contact_table.gaps, self.contact_table.motion = self._gaps.address, self._motion.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
         """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
-        if self.collisions is not None:
+        if self.geometry_run is not None:
             self._refuse_overlap(x, what)
-        if self.touching.contacts == 0:
+        if self.contact_table.contacts == 0:
             return
         gaps, deep = self._gaps(x), AT_BOUND * self.system.characteristic.length
         worst = int(np.argmin(gaps))
         if not gaps[worst] >= -deep:
-            name = self.system.equations.touches[worst].name
+            name = self.system.equations.friction_contacts[worst].name
             mechanism = self.system.mechanism
-            if self.system.equations.touches[worst].facing:
-                text = flanks_are_deep(name, -gaps[worst])
+            if self.system.equations.friction_contacts[worst].opposite_flank:
+                text = penetrating_flanks(name, -gaps[worst])
                 raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
             if mechanism is not None and name not in mechanism.contacts:
                 raise self._overlapping(what, name, -gaps[worst], LIFTS)
@@ -235,32 +243,38 @@ class Touches:
                 element=name,
             )
 
-    def attach_phases(self, table: la.Table) -> None:
+    def attach_contact_modes(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
-        self.settings.loose, self.settings.slow = 1.0, SLOW_SLIP * self.system.characteristic.length
-        self.touching.inner, self.touching.projection = table.acceleration, table.projection
-        table.touching, table.n_margins = self.touching, tl.margin_count(self.touching)
-        table.acceleration, table.projection = phase_acceleration.address, phase_projection.address
+        self.settings.event_slack, self.settings.slow_speed = (
+            1.0,
+            SLOW_SLIP * self.system.characteristic.length,
+        )
+        self.contact_table.inner, self.contact_table.projection = table.acceleration, table.projection
+        table.contact_table, table.n_event_functions = (
+            self.contact_table,
+            tl.event_function_count(self.contact_table),
+        )
+        table.acceleration, table.projection = mode_acceleration.address, mode_projection.address
 
     def attach_tangent(self, table: la.Table) -> None:
         """Have implicit methods step with the linear model of smooth phases (`kernels.integrate.mode_tangent`)."""
         size = la.input_size(table)
-        self.derived = np.zeros(sum(tl.tangent_sizes(self.touching, table, size)))
-        self.touching.derived = self.derived
-        if self.touching.contacts:
-            self._tangent = touch_tangent(self.system)
-            self.touching.tangent = self._tangent.address
+        self.derived = np.zeros(sum(tl.tangent_sizes(self.contact_table, table, size)))
+        self.contact_table.derived = self.derived
+        if self.contact_table.contacts:
+            self._tangent = contact_tangent(self.system)
+            self.contact_table.tangent = self._tangent.address
 
     def close(self, table: la.Table, x: Array) -> bool:
         """Bring to their planes and limits what is as good as closed at x = [q | v | u | t | p | τ], as a run begins.
 
         These are gaps up to `AT_BOUND` at rest, and what is that deep, whatever its velocity. True where q has moved.
         """
-        touching, settings, units = self.touching, self.settings, self.units
-        count = touching.contacts + touching.stops
+        contact_table, settings, units = self.contact_table, self.settings, self.units
+        count = contact_table.contacts + contact_table.stops
         if not count:
             return False
-        phase_survey(table, x, 0)
+        mode_probe(table, x, 0)
         gaps, rates = self.work.gap[:count], self.work.velocity[self.heads]
         still = still_speed(
             float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0))
@@ -276,23 +290,23 @@ class Touches:
         if not begun.any():
             return False
         v = x[self.system.parts.v].copy()
-        self.modes[:count], touching.acting = np.where(begun, tl.SLIDING, tl.OPEN), int(begun.sum())
-        phase_projection(table, x, la.CONSTRAINTS)
-        self.modes[:], touching.acting, x[self.system.parts.v] = tl.OPEN, 0, v
+        self.modes[:count], contact_table.n_active = np.where(begun, tl.SLIDING, tl.OPEN), int(begun.sum())
+        mode_projection(table, x, la.CONSTRAINTS)
+        self.modes[:], contact_table.n_active, x[self.system.parts.v] = tl.OPEN, 0, v
         if self.system.nc:
             self.system.project(x)
         return True
 
     def is_slow(self, table: la.Table, x: Array) -> bool:
         """Tell whether something that touches, or rubs, moves at x slower than steps in time tell from rest."""
-        if self.system.touching_geometries:
+        if self.system.contact_geometries:
             return False
-        phase_survey(table, x, 0)
+        mode_probe(table, x, 0)
         speeds, reach = np.abs(self.work.velocity), AT_BOUND * self.units
-        near = [*(np.abs(self.work.gap[: len(reach)]) <= reach), *([True] * self.touching.dry)]
+        near = [*(np.abs(self.work.gap[: len(reach)]) <= reach), *([True] * self.contact_table.dry)]
         return any(
-            touches and 0.0 < float(speeds[one.rows].max()) < EVIDENT_SPEED * one.unit
-            for touches, one in zip(near, touching_of(self.system))
+            contact_run and 0.0 < float(speeds[one.rows].max()) < EVIDENT_SPEED * one.unit
+            for contact_run, one in zip(near, contact_elements(self.system))
         )
 
     def begin_with_forces(self, system: Workspace, x: Array, step: float) -> None:
@@ -305,7 +319,7 @@ class Touches:
         if found is not None and not found.status.ok:
             return
         self.slots[:] = 0.0
-        first = laid(self.slots.reshape(tl.ROOM + 1, -1)[0], self._sizes())
+        first = view_fields(self.slots.reshape(tl.ROOM + 1, -1)[0], self._sizes())
         first.facts.time, first.facts.length = float(x[parts.t]), step
         if found is not None:
             first.forces[:], first.lasting[:], first.applied[:] = found.forces, found.forces, found.force
@@ -313,10 +327,10 @@ class Touches:
 
     def _refuse_overlap(self, x: Array, what: str) -> None:
         """Raise `ArgumentError` where geometries begin deep in each other."""
-        assert self.collisions is not None
-        for seen in self.collisions.look(x, 0.0):
+        assert self.geometry_run is not None
+        for seen in self.geometry_run.look(x, 0.0):
             if not seen.gap >= -AT_BOUND * self.system.characteristic.length:
-                raise self._overlapping(what, self.collisions.contacts[int(seen.pair)].name, -seen.gap)
+                raise self._overlapping(what, self.geometry_run.contacts[int(seen.pair)].name, -seen.gap)
 
     def _overlapping(self, what: str, name: str, depth: float, also: str = "") -> ArgumentError:
         """Return the error that says how deep geometries are in each other [m], and what ``also`` helps."""
@@ -329,18 +343,18 @@ class Touches:
 
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
-        self.touching.inner, self.touching.solver = table.acceleration, contact_problem.address
-        self.touching.projection = table.projection
-        if self.touching.contacts:
+        self.contact_table.inner, self.contact_table.solver = table.acceleration, contact_problem.address
+        self.contact_table.projection = table.projection
+        if self.contact_table.contacts:
             self._step_gaps = step_gaps(self.system)
-            self.touching.gaps = self._step_gaps.address
+            self.contact_table.gaps = self._step_gaps.address
         self.local = np.zeros(sum(la.local_sizes(table)))
-        table.local, table.touching = self.local, self.touching
-        table.implicit, table.acceleration = time_step.address, touched_acceleration.address
+        table.local, table.contact_table = self.local, self.contact_table
+        table.implicit, table.acceleration = time_step.address, contact_acceleration.address
 
     @property
     def arrays(self) -> dict[str, np.ndarray]:
-        """The numbers that describe them, by their fields of `sarrus.kernels.memory.contact_layout.Touching`."""
+        """The numbers that describe them, by their fields of `sarrus.kernels.memory.contact_layout.ContactTable`."""
         integers = dict(zip(("sizes", "first_rows"), self._counts))
         integers |= dict(zip(("coordinates", "speeds", "widths"), self._integers))
         floats = dict(zip(("signs", "bounds", "limits"), self._floats))
@@ -354,36 +368,36 @@ class Touches:
     def residual(self) -> float:
         """Largest residual of the contact problems so far."""
         sizes, slots = self._sizes(), self.slots.reshape(tl.ROOM + 1, -1)
-        return max(float(laid(slot, sizes).facts.residual) for slot in slots)
+        return max(float(view_fields(slot, sizes).facts.residual) for slot in slots)
 
     def begin_anew(self, t: float, step: float, loss: float) -> None:
         """Forget the last steps [s] before t but for what contacts have taken up to then, and ``loss`` [J] besides."""
         slots, sizes = self.slots.reshape(tl.ROOM + 1, -1), self._sizes()
-        known = [laid(slot, sizes).facts for slot in slots[: tl.ROOM]]
+        known = [view_fields(slot, sizes).facts for slot in slots[: tl.ROOM]]
         before = [
             (float(f.time), float(f.loss), float(f.residual)) for f in known if f.length > 0.0 and f.time <= t
         ]
         _, spent, residual = max(before, default=(0.0, 0.0, 0.0))
         self.slots[:] = 0.0
-        facts = laid(slots[0], sizes).facts
+        facts = view_fields(slots[0], sizes).facts
         facts.time, facts.length, facts.loss, facts.residual = t - step, step, spent + loss, residual
 
     def drain(self) -> None:
         """Take what the kernel has logged of contacts between geometries."""
-        if self.touching.logged:
-            self._logged.append(self._log[: cl.N_LOGGED * int(self.touching.logged)].copy())
-            self.touching.logged = 0
+        if self.contact_table.logged:
+            self._logged.append(self._log[: cl.N_LOGGED * int(self.contact_table.logged)].copy())
+            self.contact_table.logged = 0
 
     def most_records(self) -> int:
         """Return how many records the log has room for."""
-        return len(self._log) // (cl.N_LOGGED * max(1, int(self.touching.more_contacts)))
+        return len(self._log) // (cl.N_LOGGED * max(1, int(self.contact_table.more_contacts)))
 
-    def meetings(self, t: Array) -> Meetings:
+    def contact_log(self, t: Array) -> ContactLog:
         """Return the contacts between geometries of a run with records at these times."""
-        if self.collisions is None:
+        if self.geometry_run is None:
             return NONE
         self.drain()
-        return meetings_of(tuple(c.name for c in self.collisions.contacts), self._logged, t)
+        return contact_log(tuple(c.name for c in self.geometry_run.contacts), self._logged, t)
 
     def solve(self, t: float) -> bool:
         """Solve the contact problem of a step from t that the kernel has given up, for it to go on from.
@@ -392,19 +406,19 @@ class Touches:
 
         Raises `SolveError` where it has no answer.
         """
-        if not self.touching.failed:
+        if not self.contact_table.failed:
             return False
-        if self.touching.failed == tl.NO_ROOM:
-            assert self.collisions is not None
-            self.collisions.table.room *= 2
+        if self.contact_table.failed == tl.NO_ROOM:
+            assert self.geometry_run is not None
+            self.geometry_run.table.room *= 2
             self._make_room()
-            self.touching.failed = 0
+            self.contact_table.failed = 0
             return True
-        self.touching.failed = 0
+        self.contact_table.failed = 0
         problem = self.problem
         self.tried = self.tried + 1 if t == self.stuck else 1
         # what the kernel refuses once more it takes next as it is, between geometries
-        self.stuck, problem.lenient = t, int(self.collisions is not None and self.tried > 1)
+        self.stuck, problem.lenient = t, int(self.geometry_run is not None and self.tried > 1)
         m, contacts = problem.rows, problem.contacts
         which = self._which(m)
         sizes, numbers = self._counts[2][: problem.blocks], self._own.numbers[: problem.blocks]
@@ -421,13 +435,13 @@ class Touches:
         self.work.answer[:] = 0.0
         self.work.answer[which] = found.forces
         settings = self.settings
-        settings.answered, settings.answered_length = settings.begun, settings.length
-        self.touching.given = 1
+        settings.answered, settings.answered_length = settings.step_start, settings.length
+        self.contact_table.given = 1
         return True
 
     def answer(
         self,
-        operator: Array,
+        delassus: Array,
         which: Sequence[int],
         given: Array,
         contacts: list[tuple[int, float]],
@@ -442,12 +456,12 @@ class Touches:
         """
         from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 
-        parts = ranked(operator, relative=WHOLE_COMPLIANCE)
+        parts = ranked(delassus, relative=WHOLE_COMPLIANCE)
         found = solve_contact_problem(parts.left * np.sqrt(parts.kept), given, contacts, dry, throw=False)
         if found.status.ok and not refused:
             return found
         nearly = found.status is Status.NOT_CONVERGED and found.residual <= RESIDUAL_OF_MANY
-        if nearly and self.collisions is not None and not refused:
+        if nearly and self.geometry_run is not None and not refused:
             self.problem.lenient = 1
             return found
         names = [self._name_of(int(row)) for row in which]
@@ -465,30 +479,32 @@ class Touches:
     def _operator(self, m: int, which: Any) -> Array:
         """Return W of the problem that was not solved."""
         if not self.problem.sparse:
-            return self.work.operator[: m * m].reshape(m, m)
-        assert self.collisions is not None
-        table, own = self.collisions.table, self._own
-        rows, reply = np.zeros((2, m, table.components * table.widest))
+            return self.work.delassus[: m * m].reshape(m, m)
+        assert self.geometry_run is not None
+        table, own = self.geometry_run.table, self._own
+        rows, compliance_column = np.zeros((2, m, table.components * table.widest))
         for i, row in enumerate(which):
             for s, c in enumerate(own.shared[2 * row : 2 * row + 2].astype(int)):
                 if c >= 0:
                     place, at = slice(c * table.widest, (c + 1) * table.widest), (2 * row + s) * table.widest
                     rows[i, place] = own.parts[at : at + table.widest]
-                    reply[i, place] = own.reply[at : at + table.widest]
-        return dense.product(rows, reply.T)
+                    compliance_column[i, place] = own.compliance_column[at : at + table.widest]
+        return dense.product(rows, compliance_column.T)
 
     def _which(self, m: int) -> Any:
         """Return the m rows of the problem that was not solved."""
-        if self.collisions is None:
+        if self.geometry_run is None:
             return self.work.which[:m].astype(int)
         return self.work.which[self._own.chosen[:m].astype(int)].astype(int)
 
     def _name_of(self, row: int) -> str:
         """Return the name of the contact, stop or joint of a row."""
-        fixed = tl.fixed_rows(self.touching)
+        fixed = tl.fixed_rows(self.contact_table)
         if row < fixed:
             return self.names[row].rpartition(".")[0]
-        assert self.collisions is not None
-        first = self._counts[1][tl.lasting_contacts(self.touching) :][: int(self.touching.found)]
-        seen = self._own.found[cl.N_SEEN * (np.searchsorted(first, row, side="right") - 1) :].view(cl.Seen)
-        return self.collisions.contacts[int(seen.pair)].name
+        assert self.geometry_run is not None
+        first = self._counts[1][tl.lasting_contacts(self.contact_table) :][: int(self.contact_table.found)]
+        seen = self._own.found[cl.N_SEEN * (np.searchsorted(first, row, side="right") - 1) :].view(
+            cl.ContactPoint
+        )
+        return self.geometry_run.contacts[int(seen.pair)].name

@@ -16,7 +16,7 @@ from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.formulations import LEAST_CONDITION, METHODS, SOFTENED
 from sarrus.formulations.problem import Formulation
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.platform.c_function import PROTOTYPE
 from sarrus.motion.loop.tolerances import FORMULATION_RANK_CUT
 
@@ -84,7 +84,7 @@ class FormulatedAcceleration:
         s = self.system
         table = _view(table_address, la.QUATERNIONS, ctypes.c_int64).view(la.Table)
         settings = _view(table.settings, la.N_SETTINGS, ctypes.c_double).view(la.Settings)
-        work = laid(_view(table.work, sum(self.sizes), ctypes.c_double), self.sizes)
+        work = view_fields(_view(table.work, sum(self.sizes), ctypes.c_double), self.sizes)
         flat = self.terms(_view(x_address, la.input_size(s.table), ctypes.c_double))
         terms = self.terms.parts(flat)
         mass, force, jacobian, gamma = terms["M"], terms["h"][:, 0], terms["A"], terms["gamma"][:, 0]
@@ -139,7 +139,7 @@ class FormulatedAcceleration:
         if rank == 0:
             return 0.0, 0.0
         size = self.system.characteristic
-        jacobian, measured = size.rows[:, None] * jacobian, size.even(jacobian)
+        jacobian, measured = size.rows[:, None] * jacobian, size.scaled_rows(jacobian)
         try:
             jacobian = np.linalg.solve(np.linalg.cholesky(mass), jacobian.T)
         except np.linalg.LinAlgError:  # massless links: the kernel, too, takes A in characteristic units then

@@ -1,4 +1,4 @@
-"""`Collisions`: the arrays from which the kernels find contacts between geometries during a run."""
+"""`GeometryRun`: the arrays from which the kernels find contacts between geometries during a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import geometry_layout as cl
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.platform.c_function import find_contacts
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import WORLD
@@ -31,19 +31,19 @@ from sarrus.symbolic.multibody.geometry_bodies import components, motions, place
 _ROOM, _EACH = 16, 8
 
 
-class Collisions:
+class GeometryRun:
     """The geometries of one run, with an `MjData` of its own, and the arrays that its kernels work on."""
 
     def __init__(self, system: Workspace, room: int | None = None) -> None:
         assert system.mechanism is not None
-        mechanism, self.contacts = system.mechanism, system.mechanism.colliding_pairs
+        mechanism, self.contacts = system.mechanism, system.mechanism.geometry_pairs
         names = dict.fromkeys(name for c in self.contacts for name in (c.geom1, c.geom2))
         geoms = [mechanism.geoms[name] for name in names]
-        self.model = system.model.lasting("geometries", lambda: geometry_model(system.name, geoms))
+        self.model = system.model.cached("geometries", lambda: geometry_model(system.name, geoms))
         self.data = mujoco.MjData(self.model)
         mujoco.mj_kinematics(self.model, self.data)
         bodies = [body for body in dict.fromkeys(g.body for g in geoms) if _carrier(mechanism, body) != WORLD]
-        self.table = table = cl.Colliding.zeros()
+        self.table = table = cl.GeometryTable.zeros()
         table.mj_model, table.mj_data = self.model._address, self.data._address  # noqa: SLF001  MuJoCo's own names
         table.positions, table.rotations = self.data.geom_xpos, self.data.geom_xmat
         table.stride = contact_stride()
@@ -66,7 +66,7 @@ class Collisions:
     def _set_bodies(self, system: Workspace, bodies: list[str], carriers: list[str]) -> None:
         """Fill in bodies, their geometries and the components of velocities."""
         table, model, equations = self.table, self.model, system.equations
-        found = system.model.lasting("components", lambda: components(equations))
+        found = system.model.cached("components", lambda: components(equations))
         of = np.zeros(system.nv, dtype=np.int64)
         for c, velocities in enumerate(found):
             of[velocities] = c
@@ -126,7 +126,7 @@ class Collisions:
         table.torsion, table.rolling = (
             self._floats([getattr(c, what) for c in contacts]) for what in ("torsion", "rolling")
         )
-        table.margins = self._floats([c.margin for c in contacts])
+        table.event_functions = self._floats([c.margin for c in contacts])
         table.restitution = self._floats([c.restitution for c in contacts])
 
     def share(self, rows: list[list[int]]) -> None:
@@ -139,23 +139,23 @@ class Collisions:
 
     def make_room(self, rows: int, nv: int) -> None:
         """Allocate the arrays of a step with so many rows."""
-        self.room = np.zeros(sum(cl.colliding_sizes(self.table, rows, nv)))
+        self.room = np.zeros(sum(cl.geometry_sizes(self.table, rows, nv)))
         self.table.work = self.room
 
-    def parts(self, work: cl.CollidingWork, rows: int, nv: int) -> cp.Parts:
+    def parts(self, work: cl.GeometryWork, rows: int, nv: int) -> cp.Parts:
         """Return the sparse form in which large contact problems get their rows."""
         table, parts = self.table, cp.Parts.zeros()
-        parts.rows, parts.parts, parts.reply, parts.shared = (
+        parts.rows, parts.parts, parts.compliance_column, parts.shared = (
             work.numbered,
             work.parts,
-            work.reply,
+            work.compliance_column,
             work.shared,
         )
         parts.starts, parts.widest, parts.components = self.starts, table.widest, table.components
         parts.velocities, parts.room, parts.room_components = nv, rows, table.components
         return parts
 
-    def look(self, x: Array, within: float) -> list[cl.Seen]:
+    def look(self, x: Array, within: float) -> list[cl.ContactPoint]:
         """Return the contacts at x = [q | v | u | t | p | τ] whose gap is below ``within`` [m]."""
         while True:
             count = find_contacts(self.table, x, int(np.ceil(within * MICROMETRES_PER_METRE)))
@@ -163,8 +163,8 @@ class Collisions:
                 break
             self.table.room *= 2
             self.make_room(0, 0)
-        found = laid(self.room, cl.colliding_sizes(self.table, 0, 0)).found
-        return [found[cl.N_SEEN * k : cl.N_SEEN * (k + 1)].view(cl.Seen) for k in range(count)]
+        found = view_fields(self.room, cl.geometry_sizes(self.table, 0, 0)).found
+        return [found[cl.N_SEEN * k : cl.N_SEEN * (k + 1)].view(cl.ContactPoint) for k in range(count)]
 
 
 def _carrier(mechanism: Mechanism, body: str) -> str:

@@ -126,7 +126,11 @@ class Integration(TimeLoop):
                 if not self.take_turns():
                     self.state.hints = self.state.doubts = 0.0
             elif (
-                (code == run.NOT_CONVERGED and self.touches is not None and self.touches.solve(self.time))
+                (
+                    code == run.NOT_CONVERGED
+                    and self.contact_run is not None
+                    and self.contact_run.solve(self.time)
+                )
                 or (code in _LOST_BY_INERTIA and self._turn_to_null_space())
                 or (code in _LOST_BY_JAM and jam(self))
             ):

@@ -30,7 +30,7 @@ def jam(loop: TimeLoop) -> bool:
     s, x = loop.system, loop.x
     if data_of(s).exact or loop.chart is not None or loop.solver is not None or not np.isfinite(x).all():
         return False
-    rows = s.characteristic.even(s.constraint_jacobian(loop.q, loop.v, loop.time))
+    rows = s.characteristic.scaled_rows(s.constraint_jacobian(loop.q, loop.v, loop.time))
     rank, known = rank_of(rows, data_of(s).rank_cut(0.0)), int(loop.table.generic_rank)
     if rank <= known:
         return False
@@ -40,7 +40,7 @@ def jam(loop: TimeLoop) -> bool:
     projection(loop.table, x, la.VELOCITIES)
     if loop.adaptive:
         loop.state.step = max(loop.state.step, RESTARTED_STEP * SHORTEST_PROJECTED_STEP)
-    loop.renew(survey=False)
+    loop.renew(probe=False)
     loop.state.largest_pivot = 0.0  # the new rows are what they are from here on
     loop.records.append(EventRecord(JAM, loop.time))
     return True

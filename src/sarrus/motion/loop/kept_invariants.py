@@ -7,7 +7,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.invariant_layout import N_KEPT, Invariants
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 from sarrus.motion.inputs.invariants import InvariantFunctions, TracedInvariants
 
 # The array of a run that keeps none.
@@ -23,7 +23,7 @@ def kept_array(traced: TracedInvariants) -> Array:
 
 def known_of(kept: Array) -> Invariants:
     """Return the parts of the array, views."""
-    return laid(kept.ravel(), Invariants(*[kept.shape[1]] * N_KEPT))
+    return view_fields(kept.ravel(), Invariants(*[kept.shape[1]] * N_KEPT))
 
 
 def with_room(table: la.Table, kept: Array) -> la.Table:

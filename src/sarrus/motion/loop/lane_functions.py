@@ -35,7 +35,7 @@ def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
 
     def slope() -> dict[str, ca.SX]:
         answer = direct_solution(compiled.equations, compiled.weighted, compiled.least_norm(basis))
-        return {name: answer[name] for name in ("rate", "a", "gauge")}
+        return {name: answer[name] for name in ("rate", "a", "conditioning")}
 
     return compiled.named(f"slope in {LANES} lanes", slope, lanes=LANES)
 

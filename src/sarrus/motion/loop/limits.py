@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.model.joint_limits import JointLimits, digits_of_limits, joint_limits
+from sarrus.dynamics.model.joint_limits import JointStops, digits_of_limits, joint_limits
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.motion.records.interpolation import coefficients, value_at
 from sarrus.motion.records.records import LimitCrossing
@@ -81,7 +81,7 @@ def _reach(step: Array, speed: Array, acceleration: Array) -> Array:
     return step * speed + 0.02 * step * step * acceleration
 
 
-def _in_reach(limits: JointLimits, t: Array, q: Array, v: Array, a: Array) -> Array:
+def _in_reach(limits: JointStops, t: Array, q: Array, v: Array, a: Array) -> Array:
     """Return which limits coordinates can leave between some records, by bounds on their extremes."""
     step = np.maximum.reduce(np.diff(t))
     speed, acceleration = (2.0 * np.maximum.reduce(np.abs(rates)) for rates in (v, a))
@@ -92,7 +92,7 @@ def _in_reach(limits: JointLimits, t: Array, q: Array, v: Array, a: Array) -> Ar
     return ~(inside | beyond)  # so are those that are no numbers
 
 
-def _crossed(limits: JointLimits, limit: int, t: Array, q: Array, v: Array, a: Array) -> list[_Crossing]:
+def _crossed(limits: JointStops, limit: int, t: Array, q: Array, v: Array, a: Array) -> list[_Crossing]:
     """Return the crossings of a limit in outward direction between records."""
     sign = limits.signs[limit]
     bound, steps = sign * limits.bounds[limit], np.diff(t)
@@ -115,7 +115,7 @@ def _crossed(limits: JointLimits, limit: int, t: Array, q: Array, v: Array, a: A
     ]  # fmt: skip
 
 
-def _located(limits: JointLimits, crossing: _Crossing) -> tuple[float, int, float]:
+def _located(limits: JointStops, crossing: _Crossing) -> tuple[float, int, float]:
     """Return (time [s], number of the limit, coordinate [m, rad]) of a crossing, by bisection."""
     k, before, after, start, step, polynomial = crossing
     sign = float(limits.signs[k])

@@ -40,7 +40,7 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
     mechanism, e = system.mechanism, system.equations
     if mechanism is None or e.tree is None:
         return ""
-    names = system.model.lasting("wrapping tendons", lambda: _that_wrap(mechanism))
+    names = system.model.cached("wrapping tendons", lambda: _that_wrap(mechanism))
     if not names:
         return ""
     native = system.compiled.named("tendon paths", lambda: tendon_paths(mechanism, e, names))

@@ -84,7 +84,7 @@ def _passage(system: Evaluations, row: Array, rank: int) -> Passage:
     """Return a `Passage` from its row in the log, with the singular values of A there in characteristic units."""
     t, crossed = float(row[pl.TIME]), bool(row[pl.CROSSED])
     q, v = np.split(row[pl.LOG_HEADER :], [system.nq])
-    left, sigma, _ = dense.svd(system.characteristic.even(system.constraint_jacobian(q, v, t)))
+    left, sigma, _ = dense.svd(system.characteristic.scaled_rows(system.constraint_jacobian(q, v, t)))
     least = float(
         sigma[rank - 1]
     )  # where it crosses zero, what is left is the distance of this state in time

@@ -17,7 +17,7 @@ from sarrus.control.laws.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.dynamics.closing.closed_state import require_at
 from sarrus.dynamics.closing.rigidity import held, is_blocked
-from sarrus.dynamics.contacts.contact_state import touch_names
+from sarrus.dynamics.contacts.contact_state import contact_names
 from sarrus.dynamics.coordinates.chart import Chart
 from sarrus.dynamics.coordinates.state_chart import RunCoordinates, StateChart, chart_of
 from sarrus.dynamics.impacts.activity import active
@@ -34,7 +34,7 @@ from sarrus.kernels.integrate.tableau import TIME_STEPPING, Tableau, tableau
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as run
-from sarrus.kernels.memory.record import laid
+from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.memory.tolerances import EASY_STEP, STIFF_8
 from sarrus.kernels.platform.c_function import advance, projection, projection_with_invariants
 from sarrus.motion.inputs.drive_jumps import DriveJumps, may_jump
@@ -43,7 +43,7 @@ from sarrus.motion.inputs.invariants import InvariantFunctions
 from sarrus.motion.inputs.run_options import RunOptions
 from sarrus.motion.inputs.time_breaks import constants_of, program_of_run
 from sarrus.motion.inputs.time_course import TimeCourse
-from sarrus.motion.loop.contact_run import Touches, margin_count
+from sarrus.motion.loop.contact_run import ContactRun, event_function_count
 from sarrus.motion.loop.kept_invariants import NONE_KEPT, attach, keep_values, kept_array, with_room
 from sarrus.motion.loop.recorder import Recorder
 from sarrus.motion.loop.singularity_crossings import PassageLog, passage_sizes
@@ -160,9 +160,9 @@ class TimeLoop:
         self.state = _BEGINNING.copy()
         self.records: list[EventRecord] = []
         width = 1 + system.nq + 2 * system.nv + system.nu + system.nc + run.N_FACTS
-        self.touches: Touches | None = None
+        self.contact_run: ContactRun | None = None
         if phased or options.scheme.method == TIME_STEPPING:
-            width += len(touch_names(system)) + 1
+            width += len(contact_names(system)) + 1
         self.recorder = Recorder(width, options.records, self.scheme.limits.max_bytes)
         self.stretches: list[tuple[float, int, dict[str, float]]] = []
         self.status: Status | None = None
@@ -177,8 +177,8 @@ class TimeLoop:
         if functions:
             self.locator, self.modes = compile_events(self.system, functions)
             self.modes[len(self.events) :, 1] = run.GAP
-        margins = [[-1.0, run.GAP]] * margin_count(self.system) if self.phased else []
-        self.modes = np.vstack([self.modes, *[[-1.0, 1.0]] * len(watched), *margins])
+        event_functions = [[-1.0, run.GAP]] * event_function_count(self.system) if self.phased else []
+        self.modes = np.vstack([self.modes, *[[-1.0, 1.0]] * len(watched), *event_functions])
         self.values = np.zeros(len(self.modes) + 1)
         self.log = np.zeros((max(64, 4 * len(self.modes)), 2))
 
@@ -196,8 +196,8 @@ class TimeLoop:
             x[s.parts.u] = np.minimum(np.maximum(0.0, self.bounds[0]), self.bounds[1])
         require_at(s, x, "the initial ")
         self.begin(x, control, sampling)
-        if self.touches is not None:
-            self.touches.refuse_depth(self.x)
+        if self.contact_run is not None:
+            self.contact_run.refuse_depth(self.x)
         self.passages.attach(self.table)
 
     def begin(self, x: Array, control: StateFunction | None = None, sampling: Sampling | None = None) -> None:
@@ -237,7 +237,7 @@ class TimeLoop:
         if s.nu:
             self.table.bounds = self.bounds
         self.table.run, self.table.log_room = self.state, len(self.log)
-        self.passages = PassageLog(s.model.lasting("passages", lambda: passage_sizes(self.table)))
+        self.passages = PassageLog(s.model.cached("passages", lambda: passage_sizes(self.table)))
         stabilization = self.options.stabilization
         self.table.project, self.table.project_every = self.project, stabilization.every
         self.settings = s.tolerances.copy()
@@ -303,10 +303,10 @@ class TimeLoop:
         else:
             state.every = recording.every or np.inf
         if self.phased:
-            self.touches = Touches(self.system, self.q, self.time, self.rest_speed)  # kept alive
-            self.touches.attach_phases(self.table)
+            self.contact_run = ContactRun(self.system, self.q, self.time, self.rest_speed)  # kept alive
+            self.contact_run.attach_contact_modes(self.table)
         self.install(scheme.method)
-        if self.touches is not None and self.touches.close(self.table, self.x):
+        if self.contact_run is not None and self.contact_run.close(self.table, self.x):
             keep_values(self.kept, self.invariants, self.x)
         needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
@@ -318,16 +318,16 @@ class TimeLoop:
         """Set the method of the kernel from now on."""
         table, state, self.method = self.table, self.state, method
         if method == TIME_STEPPING:
-            self.touches = Touches(self.system, self.q, self.time, self.rest_speed)  # kept alive
-            self.touches.attach(table)
+            self.contact_run = ContactRun(self.system, self.q, self.time, self.rest_speed)  # kept alive
+            self.contact_run.attach(table)
         elif method in IMPLICIT_METHODS:
             if self.model is None:
                 from sarrus.motion.loop.local_model import LocalModel  # for start-up time
 
                 self.model = LocalModel(self.system, rosenbrock_tableau(method), self.control)  # kept alive
             self.model.attach(table, self.x)
-            if self.phased and self.touches is not None:
-                self.touches.attach_tangent(table)
+            if self.phased and self.contact_run is not None:
+                self.contact_run.attach_tangent(table)
         else:
             table.implicit = 0
         self.plan = _plan_of(method, self.adaptive, self.scheme.place)  # kept alive
@@ -337,7 +337,7 @@ class TimeLoop:
         if self.scheme.stiff is not None:
             state.threshold = EASY_STEP if method == self.scheme.stiff else STIFF_8
         kind = f"storage of {method}, {len(self.modes)} events, {self.kept.shape[1]} invariants"
-        self.storage = np.zeros(self.system.model.lasting(kind, lambda: la.run_storage(table)))
+        self.storage = np.zeros(self.system.model.cached(kind, lambda: la.run_storage(table)))
         table.settings, table.work = self.settings, self.storage
 
     def stop_where_rigid(self) -> None:
@@ -363,7 +363,7 @@ class TimeLoop:
     @property
     def vectors(self) -> la.Workspace:
         """The vectors of the kernels, views."""
-        return laid(self.storage, la.workspace_sizes(self.table))
+        return view_fields(self.storage, la.workspace_sizes(self.table))
 
     @property
     def q(self) -> Array:
@@ -425,24 +425,24 @@ class TimeLoop:
         """
         if (
             self.method == TIME_STEPPING
-            and self.touches is not None
-            and self.touches.is_slow(self.table, self.x)
+            and self.contact_run is not None
+            and self.contact_run.is_slow(self.table, self.x)
         ):
             s, x = self.system.copy(), self.x.copy()
             row = self._record_at(self.v.copy())
             x[s.parts.u] = row[1 + s.nq + 2 * s.nv : 1 + s.nq + 2 * s.nv + s.nu]
-            self.touches.begin_with_forces(s, x, self.state.step)
+            self.contact_run.begin_with_forces(s, x, self.state.step)
 
-    def renew(self, *, survey: bool = True) -> None:
+    def renew(self, *, probe: bool = True) -> None:
         """Continue from the present x after its velocity or its constraints have changed: rank, event values and steps
         are new.
 
-        ``survey=False`` keeps the ranks and independent coordinates of the table. The state is recorded once more at
+        ``probe=False`` keeps the ranks and independent coordinates of the table. The state is recorded once more at
         the same time. Steps stay on the grid of the run.
         """
         s = self.system
         self.x[s.parts.p] = list(s.parameters.values())
-        if survey:
+        if probe:
             generic_rank(s, self.q, self.time, self.v, renew=True)
             self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
             if isinstance(self.law, Law):
@@ -451,7 +451,7 @@ class TimeLoop:
         if self._scaled[0] is not s.near or self._scaled[1] != s.parameters.changes:
             self.settings[_SCALES], self._scaled = s.settings()[_SCALES], (s.near, s.parameters.changes)
         keep_values(self.kept, self.invariants, self.x)
-        if survey and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
+        if probe and self.chart is not None and not self.chart.renew(self.table, self.settings, self.x):
             self.status = Status.COORDINATES_FAILED
         state = self.state
         state.unrecorded, state.tried_error, state.before_event = -1.0, np.inf, np.inf
@@ -472,7 +472,7 @@ class TimeLoop:
     def warm_up(self) -> None:
         """Compile the kernels of this kind of run before the clock starts, by a call without steps, once."""
         plain = self.solver is None and not isinstance(self.law, Law)
-        warm: list[bool] = self.system.model.lasting(f"warm {self.method}", list)
+        warm: list[bool] = self.system.model.cached(f"warm {self.method}", list)
         if plain and warm:
             return
         before = self.state.copy()
@@ -483,12 +483,12 @@ class TimeLoop:
 
     def run_kernel(self, end: float, block: Array) -> tuple[int, int]:
         """Call the kernel `sarrus.kernels.integrate.run.advance`; return how it ended and how many rows it wrote."""
-        if self.touches is not None and self.touches.collisions is not None:
-            block = block[: self.touches.most_records()]
+        if self.contact_run is not None and self.contact_run.geometry_run is not None:
+            block = block[: self.contact_run.most_records()]
         self.state.end, self.table.records = end, block
         code = interrupts.call(advance, self.table, self.x, len(block))
-        if self.touches is not None:
-            self.touches.drain()
+        if self.contact_run is not None:
+            self.contact_run.drain()
         return code, int(self.state.filled)
 
     def collect(self) -> None:

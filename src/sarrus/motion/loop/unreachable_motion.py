@@ -10,7 +10,7 @@ from sarrus.motion.loop.time_loop import TimeLoop
 from sarrus.motion.loop.tolerances import UNREACHABLE_AHEAD
 
 
-def beyond_reach(loop: TimeLoop) -> str:
+def unreachable_motion(loop: TimeLoop) -> str:
     """Return the message that names the prescribed motions which end a run; "" if the loops still close a moment
     later.
     """

@@ -177,9 +177,9 @@ def groups(plan: Plan, todo: Batch, assemble: bool) -> Iterator[Group]:
     facts = prepare_starts(worker, len(given))
     if not assemble:
         _check_starts(plan, given, facts)
-    if worker.loop.touches is not None:
+    if worker.loop.contact_run is not None:
         for number, x in enumerate(todo.states):
-            worker.loop.touches.refuse_depth(x, f"run {number}: ")
+            worker.loop.contact_run.refuse_depth(x, f"run {number}: ")
     projected = facts[:, bl.PROJECTED] == 1.0
     clear = projected & (facts[:, bl.SMALLEST] > GENERIC_PIVOT) & (facts[:, bl.BEYOND] < GENERIC_PIVOT)
     clear &= plan.system.motions_left is None

@@ -125,11 +125,11 @@ def prepare_starts(worker: Worker, runs: int) -> Array:
 
 def begin_bounds(worker: Worker, runs: slice | np.ndarray) -> None:
     """Widen the joint limits of runs that begin beyond them to their initial coordinates."""
-    touches, shared = worker.loop.touches, worker.shared
-    if touches is not None:
+    contact_run, shared = worker.loop.contact_run, worker.shared
+    if contact_run is not None:
         system = worker.loop.system
         shared.begun[runs] = q = shared.states[runs][:, system.parts.q]
-        shared.bounds[runs] = bounds_at(joint_limits(system), q, touches.settings.closed)
+        shared.bounds[runs] = bounds_at(joint_limits(system), q, contact_run.settings.closed)
 
 
 def do_runs(workers: list[Worker], runs: int, update: Callable[[float], None]) -> None:

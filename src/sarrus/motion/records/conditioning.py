@@ -36,7 +36,7 @@ def condition_numbers(system: System, states: Array, ranks: NDArray[np.int64]) -
     if not len(seen):
         return out
     jacobian = native.each(np.ascontiguousarray(states[seen])).reshape(-1, system.nc, system.nv)
-    for k, matrix in zip(seen, sizes.even(jacobian)):
+    for k, matrix in zip(seen, sizes.scaled_rows(jacobian)):
         rank = int(ranks[k])
         if not np.isfinite(matrix).all():
             out[k] = np.nan

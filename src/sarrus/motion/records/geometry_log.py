@@ -32,7 +32,7 @@ class Meeting(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Meetings:
+class ContactLog:
     """Contact points of geometries with a contact force: ``names`` of the pairs, ``table`` (n, 15) in order of time.
 
     `COLUMNS` names the columns: number of the sample, number of the pair, gap [m], point [m], normal [1], force [N],
@@ -60,13 +60,13 @@ class Meetings:
         return found
 
 
-NONE = Meetings()
+NONE = ContactLog()
 
 
-def meetings_of(names: tuple[str, ...], logged: Sequence[Array], t: Array) -> Meetings:
+def contact_log(names: tuple[str, ...], logged: Sequence[Array], t: Array) -> ContactLog:
     """Return the contact points that the kernel has logged, with the numbers of the records at times t."""
     rows = np.concatenate(logged).reshape(-1, cl.N_LOGGED) if logged else np.zeros((0, cl.N_LOGGED))
     sample = np.searchsorted(t, rows[:, 0])
     known = sample < len(t)
     table = np.column_stack([sample, rows[:, 1:-1]])[known]
-    return Meetings(names, read_only(table))
+    return ContactLog(names, read_only(table))

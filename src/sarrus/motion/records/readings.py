@@ -74,11 +74,11 @@ def unknown_reactions(trajectory: RecordedMotion) -> str | None:
     without one.
     """
     mechanism = trajectory.mechanism or (trajectory.system.mechanism if trajectory.system else None)
-    if mechanism is None or not len(trajectory.meetings.table):
+    if mechanism is None or not len(trajectory.contact_log.table):
         return None
-    meetings, geoms = trajectory.meetings, mechanism.geoms
-    pushing = {meetings.names[int(k)] for k in np.unique(meetings.table[:, 1])}
-    colliding = [pair for pair in mechanism.colliding_pairs if pair.name in pushing]
+    contact_log, geoms = trajectory.contact_log, mechanism.geoms
+    pushing = {contact_log.names[int(k)] for k in np.unique(contact_log.table[:, 1])}
+    colliding = [pair for pair in mechanism.geometry_pairs if pair.name in pushing]
     pairs = [(geoms[pair.geom1].body, geoms[pair.geom2].body) for pair in colliding]
     for sensor in mechanism.sensors.values():
         if sensor.kind in REACTION_KINDS:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Answer, Status
-from sarrus.motion.records.geometry_log import NONE, Meetings
+from sarrus.motion.records.geometry_log import NONE, ContactLog
 from sarrus.motion.records.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class RecordedMotion(Answer):
     mean_contacts: int = 0
     sample_time: float = 0.0
     held_controls: int = 0
-    meetings: Meetings = NONE
+    contact_log: ContactLog = NONE
     parameters: Mapping[str, float] = field(default_factory=dict)
     readings: Array | None = None
     channels: Array | None = None
@@ -95,7 +95,7 @@ class RecordedMotion(Answer):
             own["invariants"] = np.zeros((count, 0))
         if not self.contact_row_names:
             own["contact_forces"] = np.zeros((count, 0))
-        if self.contact_loss is None or (not self.contact_row_names and self.meetings is NONE):
+        if self.contact_loss is None or (not self.contact_row_names and self.contact_log is NONE):
             own["contact_loss"] = np.zeros(count)
         for array, dimension in {"t": (), **DIMENSIONS}.items():
             shape = (count, *(len(own[f"{d}_names"]) for d in dimension))

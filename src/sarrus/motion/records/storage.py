@@ -23,7 +23,7 @@ from sarrus.base.files.atomic import checked_path, write_table
 from sarrus.base.files.netcdf import Dataset, Variable
 from sarrus.base.status import Status
 from sarrus.model.builders.document import from_json, to_json
-from sarrus.motion.records.geometry_log import COLUMNS, Meetings
+from sarrus.motion.records.geometry_log import COLUMNS, ContactLog
 from sarrus.motion.records.recorded_motion import ARRAY_ATTRIBUTES, CHANNELS, DIMENSIONS, RecordedMotion
 from sarrus.motion.records.records import EventRecord, LimitCrossing, Passage, SwitchRecord
 
@@ -73,7 +73,7 @@ def mechanism_text(trajectory: RecordedMotion) -> str | None:
 
 def _dimensions(trajectory: RecordedMotion) -> dict[str, tuple[str, ...]]:
     """Return the dimensions after time of all arrays; contacts and invariants only if there are any."""
-    has = bool(trajectory.contact_row_names or trajectory.meetings.names)
+    has = bool(trajectory.contact_row_names or trajectory.contact_log.names)
     kept = bool(trajectory.invariant_names)
     return {
         key: along
@@ -98,9 +98,9 @@ def contents(trajectory: RecordedMotion, singularity: bool = False) -> Dataset:
         found["sensors"] = Variable(("time", "sensor"), readings.array, SENSOR_ATTRIBUTES)
         known |= {"sensor_names": readings.labels, "sensor_units": readings.units}
     labels = {"time": Variable(("time",), trajectory.t, {"units": "s"}), **axis_labels(known)}
-    if (meetings := trajectory.meetings).names:
-        found["meetings"] = Variable(("meeting", "meeting_entry"), meetings.table, MEETING_ATTRIBUTES)
-        labels |= axis_labels({"geometry_contact_names": meetings.names, "meeting_entry_names": COLUMNS})
+    if (contact_log := trajectory.contact_log).names:
+        found["contact_log"] = Variable(("meeting", "meeting_entry"), contact_log.table, MEETING_ATTRIBUTES)
+        labels |= axis_labels({"geometry_contact_names": contact_log.names, "meeting_entry_names": COLUMNS})
     if (text := mechanism_text(trajectory)) is not None:
         found["mechanism"] = Variable((), np.array(text, dtype=object), MECHANISM_ATTRIBUTES)
     return Dataset(found, labels, attributes(trajectory))
@@ -167,9 +167,9 @@ def _read(variables: dict[str, Variable], facts: dict[str, Any]) -> dict[str, An
     for dimension in UNITS:
         if f"{dimension}_unit" in variables:
             found[f"{dimension}_units"] = tuple(variables[f"{dimension}_unit"].values.tolist())
-    if "meetings" in variables:
+    if "contact_log" in variables:
         names = tuple(variables["geometry_contact"].values.tolist())
-        found["meetings"] = Meetings(names, variables["meetings"].values)
+        found["contact_log"] = ContactLog(names, variables["contact_log"].values)
     if "sensors" in variables:
         found["readings"] = variables["sensors"].values
     kept = [variables[name].values for name in CHANNELS if name in variables]

@@ -1,4 +1,4 @@
-"""Contacts of geometries in closed form as `Meetings`, from the recorded forces of their rows."""
+"""Contacts of geometries in closed form as `ContactLog`, from the recorded forces of their rows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from sarrus.base.arrays import read_only
 from sarrus.dynamics.model.evaluations import Evaluations
-from sarrus.motion.records.geometry_log import COLUMNS, NONE, Meetings
+from sarrus.motion.records.geometry_log import COLUMNS, NONE, ContactLog
 from sarrus.motion.records.recorded_motion import RecordedMotion
 from sarrus.symbolic.rows.contacts import surface_frames
 
 
-def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> Meetings:
+def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> ContactLog:
     """Return the contacts of geometries in closed form with a force at the samples of a run."""
     mechanism, equations = system.mechanism, system.equations
     if mechanism is None or not system.surface_contacts:
@@ -33,4 +33,4 @@ def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> Meet
         row[:3] = k, names.index(place.pair.name), seen[j, 0]
         row[3:6], row[6:9] = seen[j, 1:4], sign * axes[0]
         row[9:12], row[12:] = sign * found[:3] @ axes, sign * (lengths * found[3:]) @ axes
-    return Meetings(names, read_only(table))
+    return ContactLog(names, read_only(table))

@@ -49,7 +49,8 @@ class Trajectory(RecordedMotion):
     contact_forces : (T, rows) normal and tangential forces of contacts with friction, forces of stops at joint limits,
         and dry friction of joints [N, N m]; ``contact_row_names`` label the rows. Instantaneous values; with the method
         "moreau-jean" means over the step that ends at the sample.
-    meetings : contact points between geometries, see `sarrus.motion.records.geometry_log.Meetings`; `geometry_forces`.
+    meetings : contact points between geometries, see `sarrus.motion.records.geometry_log.ContactLog`;
+        `geometry_forces`.
     contact_loss : energy dissipated by contacts, stops and dry friction up to each sample (T,) [J].
     contact_residual : largest residual of the laws of Signorini and Coulomb, relative; see
         `sarrus.optimize.solve_contact_problem`. In time stepping, rows that depend on each other follow one
@@ -92,10 +93,10 @@ class Trajectory(RecordedMotion):
     def geometry_forces(self, sample: int) -> dict[str, Array]:
         """Return the force on the second geometry (3,) [N], in world axes, of each pair in contact at a sample.
 
-        With "moreau-jean" it is the mean over the step that ends there; ``meetings.at(sample)`` lists the contact
+        With "moreau-jean" it is the mean over the step that ends there; ``contact_log.at(sample)`` lists the contact
         points.
         """
-        return self.meetings.forces(range(len(self.t))[sample])
+        return self.contact_log.forces(range(len(self.t))[sample])
 
     @property
     def sensors(self) -> Readings:

@@ -50,7 +50,7 @@ class ForcePanel:
         self._run: RunLoads | None = None
         self._silent = False
         every = choices(viewer.system)
-        names = (*(one.label for one in every), *viewer.system.touching_geometries)
+        names = (*(one.label for one in every), *viewer.system.contact_geometries)
         first = chosen(viewer.system, CLOSURES) or frozenset(names)
         post = viewer.worker.post
         with gui.add_folder("Reactions", visible=bool(names)):

@@ -114,13 +114,11 @@ def chosen(system: System, wanted: bool | str | Iterable[str]) -> frozenset[str]
     if wanted is False:
         return frozenset()
     if wanted is True or wanted == CLOSURES:
-        return frozenset(one.label for one in every if one.what not in _TREE) | set(
-            system.touching_geometries
-        )
+        return frozenset(one.label for one in every if one.what not in _TREE) | set(system.contact_geometries)
     if wanted == ALL:
-        return frozenset(one.label for one in every) | set(system.touching_geometries)
+        return frozenset(one.label for one in every) | set(system.contact_geometries)
     names = [wanted] if isinstance(wanted, str) else [str(name) for name in wanted]
-    known = (*(one.label for one in every), *system.touching_geometries)
+    known = (*(one.label for one in every), *system.contact_geometries)
     for name in names:
         check_known("joint", name, known, f"{system.name}: forces", element="forces")
     return frozenset(names)
@@ -189,7 +187,7 @@ def at_rest(system: System, q: Array, t: float = 0.0, *, held: bool = True) -> R
     Redundant, inconsistent and singular configurations as in `sarrus.reactions`; a `SarrusError` gives the reason if
     there is no answer. Contacts between geometries without closed form are left out.
     """
-    contacts = not system.touching_geometries
+    contacts = not system.contact_geometries
     rest, u, note = np.zeros(system.nv), None, ""
     if held and system.nu:
         try:
@@ -216,7 +214,7 @@ class RunLoads:
 
     def __init__(self, drawing: Drawing, run: Trajectory) -> None:
         self.drawing, self.run = drawing, run
-        self.meets = bool(drawing.system.touching_geometries) and len(run.meetings.table) > 0
+        self.meets = bool(drawing.system.contact_geometries) and len(run.contact_log.table) > 0
         self._reactions = RunReactions(run, drawing.system, frame="joint")
         self._found: dict[int, ReactionsAlong] = {}
 
@@ -275,14 +273,14 @@ class RunLoads:
 
     def _with_geometries(self, k: int, loads: Loads, names: Collection[str] | None, side: str) -> Loads:
         """Return the loads with the forces between geometries, on the second one of each pair, or on the first."""
-        total = self.run.meetings.forces(k)
+        total = self.run.contact_log.forces(k)
         total = {name: force for name, force in total.items() if names is None or name in names}
         if not total:
             return loads
         pairs = self.drawing.mechanism.geometry_contacts
         sign = 1.0 if side == SIDES[0] else -1.0
         points: dict[str, list[Array]] = {name: [] for name in total}
-        for meeting in self.run.meetings.at(k):
+        for meeting in self.run.contact_log.at(k):
             if meeting.contact in total:
                 points[meeting.contact].append(meeting.point)
         ends = [pairs[name].geom2 if sign > 0.0 else pairs[name].geom1 for name in total]

@@ -45,7 +45,7 @@ HINGE, CLOSURE, GROUND = rgb(INK), rgb(colour(1)), rgb(FAINT)
 
 
 @dataclass(frozen=True, eq=False)
-class TouchRod(Rod):
+class ContactRod(Rod):
     """A rod from the centre of a rolling element to its point of contact."""
 
     rolling: Rolling
@@ -295,7 +295,7 @@ def _touching(mechanism: Mechanism, radius: float) -> Iterator[Rod]:
     numbers = mechanism.body_numbers
     for rolling in mechanism.rollings.values():
         bodies = numbers[rolling.body], numbers[rolling.ground]
-        yield TouchRod(bodies, (rolling.centre, rolling.origin), radius, CLOSURE, rolling, numbers)
+        yield ContactRod(bodies, (rolling.centre, rolling.origin), radius, CLOSURE, rolling, numbers)
 
 
 def _seat(closure: Closure, index: dict[str, int]) -> tuple[int, Array, Array]:

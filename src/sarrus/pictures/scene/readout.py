@@ -83,7 +83,7 @@ def read(system: System, q: Array, t: float = 0.0) -> Readout:
     Redundant and singular configurations are allowed. Inactive constraints are ignored; contacts with friction, stops
     and dry friction are included, those between geometries are left out.
     """
-    touching = not system.touching_geometries
+    touching = not system.contact_geometries
     found = system.forward_dynamics(q, np.zeros(system.nv), t=t, contacts=touching, throw=False)
     jacobian = system.constraint_jacobian(q, t=t)
     parts = ranked(jacobian, rank_cut(system, q, t, LEAST_DIVISOR))

@@ -13,7 +13,7 @@ from sarrus.base.arrays import Array
 from sarrus.model.mechanism.pose import perpendicular_to
 from sarrus.model.mechanism.rolling import Rolling
 from sarrus.symbolic.kinematics.jet import constant
-from sarrus.symbolic.rows.surface_contacts import tangents, touch
+from sarrus.symbolic.rows.surface_contacts import contact_point, tangents
 
 # Corners of a rim.
 _CORNERS = 24
@@ -75,7 +75,7 @@ def _touch(rolling: Rolling) -> ca.Function:
     direction.
     """
     d, a = ca.SX.sym("d", 3), ca.SX.sym("a", 3)
-    found = touch(rolling, constant(d), constant(a))
+    found = contact_point(rolling, constant(d), constant(a))
     n = found.normal.value
     if rolling.kind == "ball":
         ways = [jet.value for jet in tangents(rolling, found.normal)]
@@ -83,7 +83,7 @@ def _touch(rolling: Rolling) -> ca.Function:
         x = ca.cross(a, n)
         x = x / ca.norm_2(x)
         ways = [x, ca.cross(n, x)]
-    return ca.Function("touch", [ca.vertcat(d, a)], [ca.vertcat(found.arm.value, n, *ways)])
+    return ca.Function("contact_point", [ca.vertcat(d, a)], [ca.vertcat(found.arm.value, n, *ways)])
 
 
 def rim(rolling: Rolling) -> list[tuple[Array, Array]]:

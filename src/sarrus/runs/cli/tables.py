@@ -161,7 +161,7 @@ def print_info(system: System, path: Path) -> None:
         out.print(table)
     out.print()
     if mechanism.geoms:
-        touching = len(mechanism.geometry_contacts) or sum(1 for _ in mechanism.touching_geoms())
+        touching = len(mechanism.geometry_contacts) or sum(1 for _ in mechanism.contact_geoms())
         how = "touch" if mechanism.geometry_contacts else "may touch (--geoms)"
         out.print(f"{len(mechanism.geoms)} geometries collide, {touching} pairs {how}", highlight=False)
     for what in ("actuators", "sensors", "keyframes"):
@@ -258,7 +258,7 @@ def _mobility(system: System) -> Table:
         table.add_row("closure residual", f"{closed.residual:.3g} m or rad")
         table.add_row("[red]not closed[/]", escape(f"{closed.message}. {closed.status.remedy}"))
         return table
-    here = mobility(system, closed.q, contacts=not system.touching_geometries)
+    here = mobility(system, closed.q, contacts=not system.contact_geometries)
     table.add_row("rows", f"{system.nc} of rank {here.rank}")
     reach = here.motions.T @ driving_matrix(system, here.q, np.zeros(system.nv))
     driven = int(np.linalg.matrix_rank(reach)) if system.nu else 0
@@ -290,7 +290,7 @@ def _mobility(system: System) -> Table:
             table.add_row("branches" if k == 0 else "", escape(text))
         if not here.branches:
             table.add_row("branches", "none: no finite motion starts here")
-    if system.touching_geometries:
+    if system.contact_geometries:
         table.add_row("contacts", "contacts between geometries without closed form act in simulations only")
     if here.contacts is not None:
         for label, text in here.contacts.rows:

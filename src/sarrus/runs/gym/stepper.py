@@ -81,8 +81,8 @@ class Stepper:
         for row in rows:
             self._go_beside(row)
             worker.do(prepare, int(row), int(row) + 1)
-            if worker.loop.touches is not None:
-                worker.loop.touches.refuse_depth(batch.states[row], f"copy {row}: ")
+            if worker.loop.contact_run is not None:
+                worker.loop.contact_run.refuse_depth(batch.states[row], f"copy {row}: ")
         begin_bounds(worker, rows)
         self._warn(rows)
         outcomes = batch.outcomes[rows]
@@ -119,7 +119,7 @@ class Stepper:
 
     def _warn(self, rows: np.ndarray) -> None:
         """Warn once if copies begin beyond limits of their joints."""
-        if not self._warned and self._workers[0].loop.touches is not None:
+        if not self._warned and self._workers[0].loop.contact_run is not None:
             self._warned = warn_of_runs(self.system, self._batch.begun, rows, "copy", stacklevel=4)
 
     def failure(self, rows: np.ndarray) -> np.ndarray:

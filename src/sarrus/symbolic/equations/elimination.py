@@ -85,7 +85,7 @@ def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -
         "multipliers": every,
         "constraint_force": e.jacobian.T @ every,
         "rate": e.whole_rate,
-        "gauge": solve.gauge,
+        "conditioning": solve.conditioning,
         "checks": ca.vertcat(
             largest(missed),
             largest(weak),
@@ -125,5 +125,5 @@ def direct_projection(
         "place": place,
         "speed": speed,
         "step": step,
-        "gauge": solve.gauge,
+        "conditioning": solve.conditioning,
     }

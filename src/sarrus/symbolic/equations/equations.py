@@ -39,13 +39,13 @@ class ContactRows:
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class ContactEquations:
     """A contact with Coulomb friction: its gap [m] and the velocities of its rows, independent of its activity.
 
     ``rates`` are the velocities along the normal (positive: opening) and along the tangents [m/s], then the torsion;
     ``bias`` is the part of their derivatives without accelerations. The contact is not among the constraints. The
     restitution belongs to the ``impact_law``, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
-    ``facing`` is the name of the opposite flank of a gearing, "" without one: at most one of two flanks pushes,
+    ``opposite_flank`` is the name of the opposite flank of a gearing, "" without one: at most one of two flanks pushes,
     however small the backlash.
     """
 
@@ -58,7 +58,7 @@ class Touch:
     static_coefficient: float
     restitution: float
     impact_law: str = "newton"
-    facing: str = ""
+    opposite_flank: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +78,8 @@ class Equations:
 
     The rows of a switchable constraint are multiplied by its parameter "active.NAME", so that they are zero rows while
     it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.dynamics.impacts.activity`.
-    ``contacts`` are the unilateral ones among the constraints; ``touches`` are contacts with Coulomb friction.
+    ``contacts`` are the unilateral ones among the constraints; ``friction_contacts`` are contacts with Coulomb
+    friction.
 
     ``tree`` is the kinematic tree of the mechanism, None without a mechanism; ``rotors`` tells whether M and h contain
     terms beyond the tree (armature of tendons). ``linear_momentum`` (nv,) is ∂L/∂v at v = 0 of a Lagrangian with terms
@@ -114,7 +115,7 @@ class Equations:
     parameter_values: dict[str, float] = field(default_factory=dict)
     quaternions: tuple[int, ...] = ()
     contacts: tuple[ContactRows, ...] = ()
-    touches: tuple[Touch, ...] = ()
+    friction_contacts: tuple[ContactEquations, ...] = ()
     tree: Any = None  # a `sarrus.symbolic.kinematics.tree.Tree`, of a package above this one
     rotors: bool = False
     linear_momentum: ca.SX | None = None

@@ -19,7 +19,7 @@ from sarrus.symbolic.equations.sparse import (
     largest,
     least,
     neighbours,
-    rows_touching,
+    rows_coupled,
 )
 from sarrus.symbolic.equations.tolerances import BESIDE_CONTRADICTION, SMALLEST_NORMAL
 
@@ -69,7 +69,7 @@ class LeastNorm:
         self.rows, self.basis, self.units = rows, basis, units
         self.scale = {j: float(units.rows[j]) for j in basis.rows}
         own = [rows[j] for j in basis.independent]
-        self._touching = rows_touching(own)
+        self._touching = rows_coupled(own)
         self.gram = [
             {i: dot(row, own[i]) for i in neighbours(row, self._touching) if i <= k}
             for k, row in enumerate(own)
@@ -183,7 +183,7 @@ class LeastNorm:
         return dot(start, found) / dot(found, found) if own else ca.SX(0)
 
     @property
-    def gauge(self) -> ca.SX:
+    def conditioning(self) -> ca.SX:
         """Conditioning of the factor of G, which has the squared condition number of Â.
 
         Three numbers for scaled rows: the smallest pivot relative to its diagonal entry (the squared sine of the angle

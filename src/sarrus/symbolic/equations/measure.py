@@ -14,8 +14,8 @@ from sarrus.symbolic.equations.sparse import (
     factor_symmetric,
     largest,
     neighbours,
+    rows_coupled,
     rows_of,
-    rows_touching,
 )
 
 # Iterations of inverse iteration.
@@ -34,7 +34,7 @@ def smallest_singular_value(equations: Equations, basis: Basis, units: Units) ->
     rows = [
         {c: value * float(units.rows[j] / units.velocities[c]) for c, value in every[j].items()} for j in own
     ]
-    touching = rows_touching(rows)
+    touching = rows_coupled(rows)
     gram = [{i: dot(row, rows[i]) for i in neighbours(row, touching) if i <= k} for k, row in enumerate(rows)]
     factor = factor_symmetric(gram)
     u: Row = {k: ca.SX(1.0 + (0.618 * k) % 1.0) for k in range(len(rows))}

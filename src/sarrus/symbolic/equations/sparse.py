@@ -221,7 +221,7 @@ def elimination_size(matrix: list[Row], order: Iterable[int]) -> tuple[int, int]
 
 def gram_work(rows: list[Row], solves: int = 0) -> int:
     """Return the approximate number of multiplications to make and factor G = A Aᵀ, and of ``solves`` solves."""
-    touching = rows_touching(rows)
+    touching = rows_coupled(rows)
     gram: list[Row] = [
         {i: ca.SX(0) for i in neighbours(row, touching) if i < k} for k, row in enumerate(rows)
     ]
@@ -230,7 +230,7 @@ def gram_work(rows: list[Row], solves: int = 0) -> int:
     return entries + elimination_work(gram, order) + 4 * solves * sum(map(len, gram))
 
 
-def rows_touching(rows: Sequence[Row]) -> dict[int, list[int]]:
+def rows_coupled(rows: Sequence[Row]) -> dict[int, list[int]]:
     """Return for each column the rows that have an entry there."""
     touching: dict[int, list[int]] = {}
     for k, row in enumerate(rows):
@@ -240,7 +240,7 @@ def rows_touching(rows: Sequence[Row]) -> dict[int, list[int]]:
 
 
 def neighbours(row: Row, touching: dict[int, list[int]]) -> list[int]:
-    """Return the rows of `rows_touching` that share a column with a row."""
+    """Return the rows of `rows_coupled` that share a column with a row."""
     return sorted({k for c in row for k in touching.get(c, ())})
 
 

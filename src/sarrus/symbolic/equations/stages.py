@@ -44,8 +44,8 @@ class StageElimination(Protocol):
     """Interface of the two eliminations."""
 
     @property
-    def gauge(self) -> ca.SX:
-        """Conditioning, see `LeastNorm.gauge`."""
+    def conditioning(self) -> ca.SX:
+        """Conditioning, see `LeastNorm.conditioning`."""
 
     @property
     def factors(self) -> Factors:
@@ -66,9 +66,9 @@ class ByGram:
     solve: LeastNorm
 
     @property
-    def gauge(self) -> ca.SX:
-        """Conditioning, see `LeastNorm.gauge`."""
-        return self.solve.gauge
+    def conditioning(self) -> ca.SX:
+        """Conditioning, see `LeastNorm.conditioning`."""
+        return self.solve.conditioning
 
     @property
     def factors(self) -> Factors:
@@ -118,8 +118,8 @@ class BySaddle:
         )
 
     @property
-    def gauge(self) -> ca.SX:
-        """Conditioning, see `LeastNorm.gauge`.
+    def conditioning(self) -> ca.SX:
+        """Conditioning, see `LeastNorm.conditioning`.
 
         A pivot of a row is the contribution of velocities minus the contribution of earlier rows; the first counts as
         squared length. Both are in the metric of M with the bodies that carry the loop held fixed, in which no row is
@@ -203,7 +203,7 @@ def stage(equations: Equations, elimination: StageElimination) -> dict[str, ca.S
     return {
         "a": column_of(elimination.acceleration(equations.constraint_bias), equations.nv),
         "rate": equations.whole_rate,
-        "gauge": elimination.gauge,
+        "conditioning": elimination.conditioning,
         "factors": ca.vertcat(ca.SX(0, 1), *(value for value in entries if not value.is_constant())),
     }
 

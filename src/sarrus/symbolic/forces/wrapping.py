@@ -109,8 +109,8 @@ class _Plane:
             zeta = zeta - excess / slope
         turn = zeta - ca.asin(ratios[0] * ca.sin(zeta))
         broken = self._chord(a0, turn) + self._chord(a1, self.angle - turn)
-        touches = ca.logic_and(self.outside, ca.logic_not(self.blocked))
-        return ca.if_else(touches, broken, self.straight)
+        friction_contacts = ca.logic_and(self.outside, ca.logic_not(self.blocked))
+        return ca.if_else(friction_contacts, broken, self.straight)
 
     def _chord(self, distance: ca.SX, angle: ca.SX) -> ca.SX:
         """Return the distance of an end from the point of the circle at this angle (law of cosines)."""

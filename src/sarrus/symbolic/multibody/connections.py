@@ -24,7 +24,7 @@ from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.kinematics import cross
 from sarrus.symbolic.kinematics.scalars import as_casadi
 from sarrus.symbolic.multibody.cuts import Cuts, Wrench
-from sarrus.symbolic.rows.contacts import Touching, motion_in, touching_elements
+from sarrus.symbolic.rows.contacts import ContactElement, elements_of_contacts, motion_in
 from sarrus.symbolic.rows.rolling import rolling_frame
 
 # Components of force (0, 1, 2) and couple (3, 4, 5) along own axes in which a kind moves freely; forces along them
@@ -120,8 +120,10 @@ def _connections(mechanism: Mechanism) -> Iterator[Connection]:
     for rolling in mechanism.rollings.values():
         kind = "rolling on a line" if rolling.kind == "cone" else "rolling"
         yield one(rolling.name, "rolling", kind, rolling.body, rolling.ground)
-    for touch in touching_elements(mechanism):
-        yield one(touch.name, "touch", "coulomb", touch.body, touch.ground)
+    for contact_element in elements_of_contacts(mechanism):
+        yield one(
+            contact_element.name, "contact_element", "coulomb", contact_element.body, contact_element.ground
+        )
 
 
 def loads(cuts: Cuts) -> dict[str, ca.SX]:
@@ -162,7 +164,7 @@ def _load(
     cuts: Cuts,
     one: Connection,
     placed: dict[str, tuple[ca.SX, ca.SX]],
-    touched: dict[str, Touching],
+    touched: dict[str, ContactElement],
     through: Wrench | None,
 ) -> tuple[Wrench, ca.SX]:
     """Return the wrench of a connection about its point, and its axes; ``through`` is the wrench of its joints."""
@@ -183,8 +185,8 @@ def _load(
     return wrench.about(point), axes
 
 
-def _touched(cuts: Cuts) -> dict[str, Touching]:
-    return {touch.name: touch for touch in touching_elements(cuts.mechanism)}
+def _touched(cuts: Cuts) -> dict[str, ContactElement]:
+    return {contact_element.name: contact_element for contact_element in elements_of_contacts(cuts.mechanism)}
 
 
 def _joints(cuts: Cuts) -> dict[str, tuple[ca.SX, ca.SX]]:
@@ -244,7 +246,7 @@ def _of_closure(closure: Closure, frames: Frames) -> tuple[ca.SX, ca.SX]:
     return point, ca.horzcat(x, cross(z, x), z)
 
 
-def _of_contact(contact: Contact | Touching, cuts: Cuts) -> tuple[ca.SX, ca.SX]:
+def _of_contact(contact: Contact | ContactElement, cuts: Cuts) -> tuple[ca.SX, ca.SX]:
     """Return the contact point, and its normal and tangents."""
     motion = motion_in(contact, cuts.mechanism, cuts.frames)
     return motion.point, ca.horzcat(*motion.axes)

@@ -31,7 +31,7 @@ from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.kinematics.scalars import Numbers, as_casadi, varies
 from sarrus.symbolic.kinematics.tree import GROUND
 from sarrus.symbolic.rows.closures import coordinate_jets
-from sarrus.symbolic.rows.contacts import Touching, contact_motion, touching_elements
+from sarrus.symbolic.rows.contacts import ContactElement, contact_motion, elements_of_contacts
 
 
 class Wrench(NamedTuple):
@@ -196,7 +196,7 @@ class Cuts:
             rates = partial(self._rates, constraint)
             yield _Acting(("constraint", constraint.name), self._tied(constraint), rates, own)
         row = 0
-        for contact in touching_elements(mechanism):
+        for contact in elements_of_contacts(mechanism):
             own = pushes[row : (row := row + len(contact.row_names))]
             pair, rates = frozenset((contact.body, contact.ground)), partial(self._slips, contact)
             yield _Acting(("constraint", contact.name), pair, rates, own)
@@ -218,7 +218,7 @@ class Cuts:
     def _rates(self, constraint: Constraint, frames: Frames) -> ca.SX:
         return constraint_residual(constraint, self.mechanism, frames, self.jets, self.e.t).rate
 
-    def _slips(self, contact: Touching, frames: Frames) -> ca.SX:
+    def _slips(self, contact: ContactElement, frames: Frames) -> ca.SX:
         return contact_motion(contact, self.mechanism, frames).rates
 
     def _spring(self, spring: SpringDamper, frames: Frames, twist: ca.SX) -> ca.SX:

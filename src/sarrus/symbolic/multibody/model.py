@@ -24,7 +24,7 @@ from sarrus.symbolic.multibody.fixed_offsets import less_offset
 from sarrus.symbolic.multibody.parameters import NO_PARAMETERS, MechanismParameters
 from sarrus.symbolic.multibody.switches import Switches
 from sarrus.symbolic.rows.closures import coordinate_jets
-from sarrus.symbolic.rows.contacts import touches
+from sarrus.symbolic.rows.contacts import friction_contacts
 
 
 def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS) -> Equations:
@@ -79,7 +79,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         parameter_values={**parameters.values, **switches.values},
         quaternions=quaternion_places(tree),
         contacts=_contact_rows(mechanism),
-        touches=touches(mechanism, frames, jets, q, v, t, rate),
+        friction_contacts=friction_contacts(mechanism, frames, jets, q, v, t, rate),
         tree=tree,
         rotors=bool(rotors),
     )

@@ -15,17 +15,17 @@ from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import Contact, Geom
 from sarrus.model.mechanism.gearing import Gearing
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
-from sarrus.symbolic.equations.equations import Equations, Touch
+from sarrus.symbolic.equations.equations import ContactEquations, Equations
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
 from sarrus.symbolic.kinematics.jet import Jet, dot
 from sarrus.symbolic.kinematics.kinematics import cross
 from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.rows.surface_pairs import nearest, tangents
 
-Touching = Contact | SurfaceContact
+ContactElement = Contact | SurfaceContact
 
 
-class TouchMotion(NamedTuple):
+class ContactKinematics(NamedTuple):
     """The gap [m] of a contact, the velocities of its rows, its point and its axes."""
 
     gap: ca.SX
@@ -34,13 +34,13 @@ class TouchMotion(NamedTuple):
     axes: Sequence[ca.SX]
 
 
-def touching_elements(mechanism: Mechanism) -> Iterator[Touching]:
+def elements_of_contacts(mechanism: Mechanism) -> Iterator[ContactElement]:
     """Iterate over the contacts with Coulomb friction that have a point, in the order of their rows."""
     yield from (contact for contact in mechanism.contacts.values() if contact.slides)
     yield from mechanism.surface_contacts
 
 
-def touches(
+def friction_contacts(
     mechanism: Mechanism,
     frames: JetFrames,
     coordinates: dict[str, Jet],
@@ -48,19 +48,19 @@ def touches(
     v: ca.SX,
     t: ca.SX,
     rate: ca.SX,
-) -> tuple[Touch, ...]:
+) -> tuple[ContactEquations, ...]:
     """Return the contacts with Coulomb friction, over the symbols q, v, t.
 
     ``rate`` is N v, ``coordinates`` are the scalar ones by name.
     """
-    found: list[Touch] = []
-    for element in touching_elements(mechanism):
+    found: list[ContactEquations] = []
+    for element in elements_of_contacts(mechanism):
         law = element if isinstance(element, Contact) else element.pair
         gap, rates, *_ = contact_motion(element, mechanism, frames)
         bias = ca.jtimes(rates, ca.vertcat(q, t), ca.vertcat(rate, 1))
         assert law.friction_coefficient is not None
         found.append(
-            Touch(
+            ContactEquations(
                 element.name,
                 element.row_names,
                 gap,
@@ -75,7 +75,7 @@ def touches(
     return (*found, *(flank for one in mechanism.gearings.values() for flank in _flanks(one, coordinates)))
 
 
-def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[Touch]:
+def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[ContactEquations]:
     """Yield the two contacts of a gearing, which have no point."""
     references = dict(gearing.references)
     way = sum((w * (coordinates[c].value - references.get(c, 0.0)) for c, w in gearing.approach), ca.SX(0))
@@ -84,7 +84,7 @@ def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[Touch]:
     flanks = gearing.flanks
     for flank, other in zip(flanks, flanks[::-1]):
         rates = ca.vertcat(*(flank.sign * closing, slip)[: len(flank.row_names)])
-        yield Touch(
+        yield ContactEquations(
             flank.name,
             flank.row_names,
             flank.sign * way + 0.5 * gearing.play,
@@ -93,16 +93,16 @@ def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[Touch]:
             gearing.friction_coefficient,
             gearing.static_coefficient or gearing.friction_coefficient,
             gearing.restitution,
-            facing=other.name,
+            opposite_flank=other.name,
         )
 
 
-def contact_motion(element: Touching, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
+def contact_motion(element: ContactElement, mechanism: Mechanism, frames: JetFrames) -> ContactKinematics:
     """Return the gap and the velocities of the rows, in axes of the carrier of both bodies."""
     return motion_in(element, mechanism, frames.seen_from(mechanism.carrier(element.body, element.ground)))
 
 
-def motion_in(element: Touching, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
+def motion_in(element: ContactElement, mechanism: Mechanism, frames: JetFrames) -> ContactKinematics:
     """Return the gap and the velocities of the rows: along n, t1, t2, and of the rotation about n, t1, t2."""
     if isinstance(element, Contact):
         return _on_plane(element, frames)
@@ -120,7 +120,7 @@ def surface_frames(mechanism: Mechanism, equations: Equations) -> ca.SX:
     return ca.vertcat(*(part for one in found for part in (one.gap, one.point, *one.axes)))
 
 
-def _on_plane(contact: Contact, frames: JetFrames) -> TouchMotion:
+def _on_plane(contact: Contact, frames: JetFrames) -> ContactKinematics:
     """Return the contact motion of a point, or of a ball about it, with a plane."""
     centre = frames.point(contact.body, contact.point)
     d = centre - frames.point(contact.ground, contact.origin)
@@ -132,10 +132,10 @@ def _on_plane(contact: Contact, frames: JetFrames) -> TouchMotion:
     ways = [axis.value for axis in axes]
     rates = _rates(frames, contact, d, arm, ways, (contact.torsion, 0.0))
     rates[0] = height.rate  # the same velocity, in fewer operations
-    return TouchMotion(height.value - contact.radius, rates, centre.value + arm, ways)
+    return ContactKinematics(height.value - contact.radius, rates, centre.value + arm, ways)
 
 
-def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) -> TouchMotion:
+def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) -> ContactKinematics:
     """Return the contact motion of two geoms at one of their places."""
     geom, base, pair = place.geom, place.base, place.pair
     centre = frames.point(geom.body, geom.pose.position if place.centre is None else place.centre)
@@ -149,12 +149,12 @@ def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) 
         ways = [axes @ way for way in (found.normal, *across)]
     arm = axes @ (found.arm - pair.margin * found.normal)
     rates = _rates(frames, place, d, arm, ways, (pair.torsion, pair.rolling))
-    return TouchMotion(found.gap - pair.margin, rates[: pair.width], centre.value + arm, ways)
+    return ContactKinematics(found.gap - pair.margin, rates[: pair.width], centre.value + arm, ways)
 
 
 def _rates(
     frames: JetFrames,
-    element: Touching,
+    element: ContactElement,
     d: Jet,
     arm: ca.SX,
     ways: Sequence[ca.SX],

@@ -196,37 +196,37 @@ class CurvedFrame(RollingFrame):
     """
 
     @cached_property
-    def touch(self) -> curved_ground.Touch:
+    def contact_point(self) -> curved_ground.ContactPoint:
         """The contact, in local axes of the surface."""
         d, a = (vertcat([dot(vector, axis) for axis in self._axes]) for vector in (self.away, self.axis))
-        return curved_ground.touch(self.rolling, d, a)
+        return curved_ground.contact_point(self.rolling, d, a)
 
     @property
     def conditions(self) -> tuple[ca.SX, ca.SX, ca.SX]:
         """Conditions that are one if true: contact point found, surface less curved, single contact point."""
-        return self.touch.found, self.touch.fits, self.touch.single
+        return self.contact_point.found, self.contact_point.fits, self.contact_point.single
 
     @cached_property
     def normal(self) -> Jet:
         """The normal of the surface at the contact point."""
-        local = self.touch.normal
-        one = 1 / self.touch.defined
+        local = self.contact_point.normal
+        one = 1 / self.contact_point.defined
         return self._turned(Jet(one * local.value, one * local.rate, one * local.bias))
 
     @cached_property
     def arm(self) -> Jet:
         """The contact point relative to the centre."""
-        return self._turned(self.touch.arm)
+        return self._turned(self.contact_point.arm)
 
     @property
     def tangents(self) -> tuple[Jet, Jet]:
         """The tangents of the surface, the directions of the rows of a ball."""
-        one, other = curved_ground.tangents(self.rolling, self.touch.normal)
+        one, other = curved_ground.tangents(self.rolling, self.contact_point.normal)
         return self._turned(one), self._turned(other)
 
     def height(self, row: str) -> Jet:
         """Return the jet of the height."""
-        one, height = 1 / self.touch.defined, self.touch.height
+        one, height = 1 / self.contact_point.defined, self.contact_point.height
         return Jet(height.value, one * height.rate, one * height.bias)  # an open gap keeps its value
 
     @cached_property

@@ -44,7 +44,7 @@ _BESIDE, _AROUND, _WAYS = (np.pi / 3, 2 * np.pi / 3), 4, 3
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class ContactPoint:
     """Contact point in local axes: ``arm`` from the centre to it, ``normal`` and ``height`` there.
 
     ``found``, ``fits`` and ``single`` are one if true and zero if not: Newton's method converged; the surface is less
@@ -64,7 +64,7 @@ class Touch:
         return self.found * self.fits * self.single
 
 
-def touch(rolling: Rolling, d: Jet, a: Jet) -> Touch:
+def contact_point(rolling: Rolling, d: Jet, a: Jet) -> ContactPoint:
     """Return the contact of an element with its surface, for the jets of its centre and axis in local axes."""
     surface = rolling.surface
     if isinstance(surface, (Parametric, Curve)):
@@ -125,7 +125,7 @@ def tangents(rolling: Rolling, normal: Jet) -> tuple[Jet, Jet]:
     return first, through(ca.cross, normal, first)
 
 
-def _on_level(rolling: Rolling, d: Jet, a: Jet) -> Touch:
+def _on_level(rolling: Rolling, d: Jet, a: Jet) -> ContactPoint:
     r, x = rolling.radius, ca.SX.sym("x", 3)
     f = level(rolling, x)
     slope = ca.gradient(f, x)
@@ -142,7 +142,7 @@ def _on_level(rolling: Rolling, d: Jet, a: Jet) -> Touch:
 
     one = ca.SX(1)
     if rolling.kind == "knife_edge":
-        return Touch(constant(ca.SX.zeros(3)), through(normal, d), through(height, d), one, one, one)
+        return ContactPoint(constant(ca.SX.zeros(3)), through(normal, d), through(height, d), one, one, one)
 
     def longer(p: ca.SX, step: ca.SX) -> ca.SX:
         return _longer(step, r)
@@ -160,7 +160,9 @@ def _on_level(rolling: Rolling, d: Jet, a: Jet) -> Touch:
     if not _exact(rolling):
         p = equations.improved(p, data.value, _MORE)
     touching = equations.jet(p, data)
-    return Touch(touching - d, through(normal, touching), through(height, touching), found, fits, single)
+    return ContactPoint(
+        touching - d, through(normal, touching), through(height, touching), found, fits, single
+    )
 
 
 def _single(
@@ -191,7 +193,7 @@ def _apart(one: ca.SX, other: ca.SX, radius: float) -> ca.SX:
     return ca.dot(one - other, one - other) > (SECOND_PLACE_APART * radius) ** 2
 
 
-def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) -> Touch:
+def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) -> ContactPoint:
     r, side = rolling.radius, -1.0 if surface.flip else 1.0
     y = ca.SX.sym("y", 2)
     x = place(rolling, y[0], y[1])
@@ -259,7 +261,7 @@ def _on_places(rolling: Rolling, surface: Parametric | Curve, d: Jet, a: Jet) ->
     solution = equations.jet(own, data)
     normals = through(normal, solution)
     arm = through(lambda n, a: -r * across(rolling, n, a), normals, a)
-    return Touch(arm, normals, through(height, solution, d, a), found, fits, single)
+    return ContactPoint(arm, normals, through(height, solution, d, a), found, fits, single)
 
 
 def _nearest(rolling: Rolling, surface: Parametric | Curve, d: ca.SX, a: ca.SX) -> tuple[ca.SX, ca.SX]:

@@ -33,7 +33,7 @@ _GROUPS = (
 )
 
 
-def survey(report: ImportReport, names: Names) -> None:
+def report_coverage(report: ImportReport, names: Names) -> None:
     """List contacts, drawing, fluid, and joint features of a compiled model that do not act."""
     model = names.model
     contacts = len(colliding(model))

@@ -15,7 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.formats.importing import Import
 from sarrus.model.formats.mjcf.actuators import add_actuators
-from sarrus.model.formats.mjcf.coverage import survey
+from sarrus.model.formats.mjcf.coverage import report_coverage
 from sarrus.model.formats.mjcf.element_names import Names, enum_name
 from sarrus.model.formats.mjcf.equalities import add_equalities
 from sarrus.model.formats.mjcf.forces import add_forces
@@ -110,7 +110,7 @@ def build(
     add_geoms(mechanism, compiled, names)
     for add in (add_tendons, add_equalities, add_actuators, add_forces, add_keyframes, add_sensors):
         add(load, names)
-    survey(load.report, names)
+    report_coverage(load.report, names)
 
 
 def _attach(load: Import, names: Names, body: int, extra: Sequence[ExtraJoint], on_world: bool) -> None:

@@ -14,7 +14,7 @@ from sarrus.base.names import unique
 from sarrus.model.builders.geometry_contacts import hull
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.formats.mjcf_writer.attributes import numbers, refused
-from sarrus.model.formats.mjcf_writer.mjcf_document import TOUCHES_NOTHING, Document, place
+from sarrus.model.formats.mjcf_writer.mjcf_document import NO_CONTACT, Document, place
 from sarrus.model.mechanism.elements import Contact, Geom, first_on_planes
 from sarrus.model.mechanism.pose import Pose
 
@@ -81,7 +81,7 @@ def _add_geom(document: Document, geom: Geom, name: str) -> None:
     if geom.points is not None:
         del given["size"]
         given["mesh"] = document.inline_mesh(geom.points, hull(geom.points))
-    element = SubElement(document.bodies[geom.body], "geom", given | TOUCHES_NOTHING)
+    element = SubElement(document.bodies[geom.body], "geom", given | NO_CONTACT)
     place(element, geom.pose)
 
 
@@ -115,7 +115,7 @@ def _add_plane(document: Document, contact: Contact, name: str) -> None:
         document.bodies[contact.ground], "geom", {"name": name, "type": "plane", "size": "0 0 1"}
     )
     place(element, Pose(contact.origin, axes))
-    element.attrib.update(TOUCHES_NOTHING)
+    element.attrib.update(NO_CONTACT)
 
 
 def _add_sphere(document: Document, contact: Contact, radius: float) -> None:
@@ -127,7 +127,7 @@ def _add_sphere(document: Document, contact: Contact, radius: float) -> None:
     size = repr(contact.radius or radius)
     given = {"name": contact.name, "type": "sphere", "size": size, "pos": numbers(centre)}
     friction = {"friction": numbers([_coefficient(contact), _torsion(contact), _ROLLING])}
-    SubElement(document.bodies[contact.body], "geom", given | friction | TOUCHES_NOTHING)
+    SubElement(document.bodies[contact.body], "geom", given | friction | NO_CONTACT)
 
 
 def _torsion(contact: Contact) -> float:

@@ -15,7 +15,7 @@ from sarrus.model.formats.mjcf_writer.joints import ExportedJoint
 from sarrus.model.mechanism.pose import Pose
 from sarrus.model.mechanism.tendons import Wrap
 
-TOUCHES_NOTHING = {
+NO_CONTACT = {
     "mass": "0",
     "contype": "0",
     "conaffinity": "0",
@@ -92,7 +92,7 @@ class Document:
         name = unique(name, self._geoms)
         self._geoms.add(name)
         size = [wrap.radius] if wrap.kind == "sphere" else [wrap.radius, wrap.radius]
-        geom = {"name": name, "type": wrap.kind, "size": numbers(size), **TOUCHES_NOTHING, "group": "3"}
+        geom = {"name": name, "type": wrap.kind, "size": numbers(size), **NO_CONTACT, "group": "3"}
         place(SubElement(self.bodies[wrap.body], "geom", geom), wrap.pose)
         return name
 

@@ -30,7 +30,7 @@ from sarrus.model.formats.mjcf_writer.equalities import add_closures, add_coupli
 from sarrus.model.formats.mjcf_writer.forces import add_actuators, add_springs, add_tendons
 from sarrus.model.formats.mjcf_writer.joints import exported_joints
 from sarrus.model.formats.mjcf_writer.keyframes import add_keyframes
-from sarrus.model.formats.mjcf_writer.mjcf_document import TOUCHES_NOTHING, Document, place
+from sarrus.model.formats.mjcf_writer.mjcf_document import NO_CONTACT, Document, place
 from sarrus.model.formats.mjcf_writer.sensors import add_sensors
 from sarrus.model.formats.mjcf_writer.sizes import LINE_RADIUS, PLANE_THICKNESS
 from sarrus.model.formats.mjcf_writer.tolerances import LEAST_INERTIA
@@ -188,7 +188,7 @@ def _add_shapes(document: Document, element: Element, shapes: Iterable[Shape], m
     for shape in shapes:
         for given in _geoms(document, shape, moving):
             if "type" in given:
-                SubElement(element, "geom", given | TOUCHES_NOTHING | {"rgba": numbers(shape.rgba)})
+                SubElement(element, "geom", given | NO_CONTACT | {"rgba": numbers(shape.rgba)})
             else:
                 element.append(Comment(given["comment"]))
 

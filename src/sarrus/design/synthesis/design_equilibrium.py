@@ -1,4 +1,4 @@
-"""`Resting`: an equilibrium found again for each design, and its derivatives."""
+"""`DesignEquilibrium`: an equilibrium found again for each design, and its derivatives."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from sarrus.analysis.sensitivity.equilibrium_derivatives import equilibrium_deri
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.design.synthesis.conditions import Rest
-from sarrus.design.synthesis.state import POSITION, Follows, Lost, State
+from sarrus.design.synthesis.state import POSITION, BranchLostError, State, StateDerivatives
 from sarrus.design.synthesis.variables import Variables
 from sarrus.dynamics.system import System
 
 
-class Resting:
+class DesignEquilibrium:
     """Condition number ``index`` of a problem, a `Rest`, as a function of its variables."""
 
     def __init__(
@@ -25,13 +25,13 @@ class Resting:
         self.u = None if condition.u is None else system.checked(condition.u, system.nu, "u")
 
     def close(self, x: Array, q: Array, before: Array | None = None) -> Array:
-        """Return the equilibrium at x near q; `Lost` if none is found."""
+        """Return the equilibrium at x near q; `BranchLostError` if none is found."""
         system = self._at(x)
         try:
             start = system.assemble(q, self.t).q
             return np.array(equilibrium(system, start, self.u, t=self.t, contacts=False).q)
         except (SolveError, ArgumentError) as error:
-            raise Lost(self.index, f"has no equilibrium: {error}") from error
+            raise BranchLostError(self.index, f"has no equilibrium: {error}") from error
 
     def state(self, x: Array, q: Array, level: int) -> State:
         """Return the `State` at q: coordinates alone."""
@@ -45,7 +45,7 @@ class Resting:
         z = system.pack(q, None, self.u, self.t)
         return State(z, zero, zero, np.zeros(system.nc), np.zeros(self.count), None, level)
 
-    def follows(self, state: State) -> Follows:
+    def follows(self, state: State) -> StateDerivatives:
         """Return the derivatives of q by x; all other quantities are constant."""
         system, n = self.system, len(self.variables.names)
         own = state.z[system.parts.p]
@@ -57,13 +57,13 @@ class Resting:
         rows = np.zeros((3 * system.nv + system.nc + self.count + np_, n))
         rows[: system.nv, :np_] = found
         rows[-np_:, :np_] = np.eye(np_)
-        return Follows(rows)
+        return StateDerivatives(rows)
 
     def _at(self, x: Array) -> System:
         try:
             return self.system.with_parameters(self.variables.values(x))
         except ArgumentError as error:
-            raise Lost(self.index, str(error)) from error
+            raise BranchLostError(self.index, str(error)) from error
 
     def _at_parameters(self, own: Array) -> System:
         return self.system.with_parameters(dict(zip(self.system.parameters, own)))

@@ -1,4 +1,4 @@
-"""`Held`: a configuration given by drivers, with velocities, accelerations and forces, and its derivatives by the
+"""`DrivenConfiguration`: a configuration given by drivers, its motion and forces, and its derivatives by the
 design.
 """
 
@@ -15,7 +15,7 @@ from sarrus.base.errors import ArgumentError, SolveError, check_known
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.codegen import NativeFunction
 from sarrus.design.synthesis.conditions import Configuration
-from sarrus.design.synthesis.state import FORCES, RATES, Follows, Lost, State
+from sarrus.design.synthesis.state import FORCES, RATES, BranchLostError, State, StateDerivatives
 from sarrus.design.synthesis.tolerances import DRIVERS_DETERMINE, HELD_CLOSED, LOAD_UNIQUE
 from sarrus.design.synthesis.variables import Variables
 from sarrus.dynamics.model.derivatives import along, bias_rows, residual_force
@@ -44,7 +44,7 @@ class _Rows:
         return np.asarray((self.rows * self.ranked.solve_transposed(scaled).T).T)
 
 
-class Held:
+class DrivenConfiguration:
     """Condition number ``index`` of a problem as functions of its variables x.
 
     With B = [A; E], E the rows of the drivers, of full column rank, q, v, a and the forces λ and μ of loops and drivers
@@ -102,14 +102,14 @@ class Held:
         return off, np.vstack([found["jacobian"], self.select])
 
     def matrix(self, b: Array) -> _Rows:
-        """Return B with full column rank; `Lost` if its rank is lower."""
+        """Return B with full column rank; `BranchLostError` if its rank is lower."""
         found = at_rank(self.rows[:, None] * b / self.columns, min(b.shape))
         if len(b) < b.shape[1] or found.values[-1] <= DRIVERS_DETERMINE * found.values[0]:
-            raise Lost(self.index, "is singular: loops and drivers leave a degree of freedom")
+            raise BranchLostError(self.index, "is singular: loops and drivers leave a degree of freedom")
         return _Rows(found, self.rows, self.columns)
 
     def close(self, x: Array, q: Array, before: Array | None = None) -> Array:
-        """Return q at x on the branch of the closed q at ``before``; `Lost` if the branch ends on the way.
+        """Return q at x on the branch of the closed q at ``before``; `BranchLostError` if the branch ends on the way.
 
         Without ``before`` the drivers move from their values in q.
         """
@@ -128,7 +128,7 @@ class Held:
                     return np.full(self.system.nv, np.inf), np.inf
                 try:
                     rows = self.matrix(b)
-                except Lost as lost:
+                except BranchLostError as lost:
                     reason = lost.reason
                     return np.full(self.system.nv, np.inf), np.inf
                 values = rows.ranked.values
@@ -138,10 +138,10 @@ class Held:
 
         found, s = follow(q, solve)
         if s < 1.0:
-            raise Lost(self.index, reason)
+            raise BranchLostError(self.index, reason)
         off, _ = self.residual(x, found)
         if np.abs(self.rows * off).max(initial=0.0) > HELD_CLOSED:
-            raise Lost(self.index, "has redundant closures that open")
+            raise BranchLostError(self.index, "has redundant closures that open")
         return found
 
     def _move(self, q: Array, step: Array) -> Array:
@@ -204,7 +204,7 @@ class Held:
     def _free_numbers(self) -> ca.SX:
         return ca.vertcat(*(self.system.equations.p[int(place)] for place in self.design))
 
-    def follows(self, state: State) -> Follows:
+    def follows(self, state: State) -> StateDerivatives:
         """Return the derivatives of q (along velocities), v, a, λ and μ by x, as rows in this order."""
         system, variables = self.system, self.variables
         nv, nc, nd, n = system.nv, system.nc, len(self.drivers), len(variables.names)
@@ -227,7 +227,7 @@ class Held:
         if state.level >= FORCES:
             changed = d["force_q"] @ dq + d["force_v"] @ dv + d["mass"] @ da + self._wide(d["force_p"])
             df = rows.solve_transposed(changed)
-        return Follows(np.vstack([dq, dv, da, df, by_x]))
+        return StateDerivatives(np.vstack([dq, dv, da, df, by_x]))
 
     def _derivatives(self, a: ca.SX, multipliers: ca.SX, level: int) -> dict[str, ca.SX]:
         system, e = self.system, self.system.equations
@@ -274,7 +274,7 @@ class Held:
         """Return the smallest singular value of B in characteristic units."""
         return float(state.rows.ranked.values[self.system.nv - 1])
 
-    def margin_derivative(self, state: State, follows: Follows) -> Array:
+    def margin_derivative(self, state: State, follows: StateDerivatives) -> Array:
         """Return the derivative of the margin by x (n,); for a repeated singular value that of one of its vectors."""
         system, found = self.system, state.rows.ranked
         left = (self.rows * found.left[:, system.nv - 1])[: system.nc]
