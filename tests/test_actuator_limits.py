@@ -297,7 +297,7 @@ def test_a_law_with_constant_limits_refuses_those_that_depend_on_the_state() -> 
     mechanism.actuators[name] = replace(actuator, bias=(0.0, -50.0, -1.0), force_limits=(-30.0, 30.0))
     servo = sr.System(mechanism)
     with pytest.raises(
-        ArgumentError, match=rf"limits of the force of {name} depend on the state.*give limits="
+        ArgumentError, match=rf"limits of the force of {name} depend on the state.*Give limits="
     ):
         sr.control.LeggedController(servo, [])
     sr.control.LeggedController(servo, [], limits=(-100.0, 100.0))

@@ -61,7 +61,7 @@ def test_bench_prints_a_table_and_json(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(figures, "REPEATS", 1)
-    monkeypatch.setattr(figures, "SECONDS", 1e-3)
+    monkeypatch.setattr(figures, "REPEAT_SECONDS", 1e-3)
     assert main(["bench", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["model"], told["sarrus"]) == ("five_bar", sr.__version__)
@@ -87,7 +87,7 @@ def test_bench_prints_a_table_and_json(
 def test_bench_says_what_a_model_has_no_figure_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pendulum without a motor has no control law."""
     monkeypatch.setattr(figures, "REPEATS", 1)
-    monkeypatch.setattr(figures, "SECONDS", 1e-3)
+    monkeypatch.setattr(figures, "REPEAT_SECONDS", 1e-3)
     mechanism = sr.Mechanism("pendulum")
     mechanism.add_body("link", 1.0, com=(0.5, 0, 0), inertia=(0.1, 0.1, 0.1))
     mechanism.add_joint("hinge", "revolute", "world", "link", axis=(0, 1, 0))

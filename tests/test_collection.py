@@ -15,7 +15,7 @@ COLLECT = """
 import sys
 import pytest
 from sarrus.codegen import compiler
-from sarrus.dynamics import model
+from sarrus.dynamics.model import model
 
 def refuse(*arguments, **options):
     raise AssertionError("a test file builds a system when it is imported")

@@ -129,7 +129,7 @@ def test_wrong_rows_are_named(example) -> None:
     twice = closed_twice(module)
     q, v, _ = module.lift(0.3)
     law = control.HybridMotionForce(twice, MOTION, [0, 0, 0], {ROWS[0]: 1.0})
-    with pytest.raises(ArgumentError, match="not determined"):
+    with pytest.raises(ArgumentError, match="not unique"):
         law(q, v)
 
 

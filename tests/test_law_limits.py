@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from copy import deepcopy
 from dataclasses import replace
 
 import casadi as ca
@@ -102,7 +103,7 @@ def test_no_law_breaks_its_limits(which, request):
 
 
 def test_limits_are_those_of_the_mechanism_by_default():
-    mechanism = carts(2).mechanism
+    mechanism = deepcopy(carts(2).mechanism)  # the system is shared
     for name, limits in (("u0", (-1.0, 2.0)), ("u1", None)):
         mechanism.actuators[name] = replace(mechanism.actuators[name], limits=limits)
     system = sr.System(mechanism)

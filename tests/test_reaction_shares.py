@@ -197,7 +197,7 @@ def test_metres_and_millimetres_agree() -> None:
         ({"upper": np.nan}, "stiffness of 'upper' must be one number, or six"),
         (
             {"upper": (1, 1, 0, 1, 1, 1), "lower": (1, 1, 0, 1, 1, 1)},
-            "'(lower|upper)' .force along z. has none.*98.1",
+            "'(lower|upper)' .force along z. has zero stiffness.*98.1",
         ),
     ],
 )

@@ -131,7 +131,7 @@ def test_a_geom_that_never_collides_is_called_that(tmp_path) -> None:
         mechanism.add_geometry_contacts(geoms=["skin"])
     with pytest.raises(ArgumentError, match=never):
         control.Bound(control.clearance("skin", "floor"), lower=0.0).demand(
-            sr.System(mechanism), control.demands.Settings(), "wall"
+            sr.System(mechanism), control.Settings(), "wall"
         )
     with pytest.raises(ModelError, match="unknown geom 'shell'"):
         mechanism.add_contact("foot", geom="shell", friction_coefficient=0.5)

@@ -311,7 +311,7 @@ def test_errors_say_what_would_be_right():
         sr.singularity_map(system, START, INPUTS, driven=INPUTS, region=((1.0, 0.0), (0.0, 1.0)))
     with pytest.raises(ArgumentError, match="unknown measure 'smallest'"):
         sr.singularity_map(system, START, INPUTS, driven=INPUTS, measure="smallest")
-    with pytest.raises(ArgumentError, match="resolution must be 4 at least"):
+    with pytest.raises(ArgumentError, match="resolution must be a whole number, at least 4"):
         sr.singularity_map(system, START, INPUTS, driven=INPUTS, resolution=2)
 
 
@@ -348,8 +348,8 @@ def test_over_a_point_with_small_strokes():
         ({"over": None}, "over must be two coordinates or a body and a point"),
         ({"q": np.zeros((0, 4))}, r"q must be a start \(4,\) or several"),
         ({"limits": {"left": 3}}, "limits of 'left' must be"),
-        ({"resolution": 8.5}, "resolution must be 4 at least"),
-        ({"modes": "2"}, "modes must be 1 at least"),
+        ({"resolution": 8.5}, "resolution must be a whole number, at least 4"),
+        ({"modes": "2"}, "modes must be a whole number, at least 1"),
     ],
 )
 def test_arguments_that_are_none_are_named(options, message):

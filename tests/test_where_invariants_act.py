@@ -139,7 +139,7 @@ def test_refusals_of_runs() -> None:
     for bad in ({"name": "", "function": abs}, {"name": "a", "function": 3}):
         with pytest.raises(sr.ArgumentError, match="Invariant"):
             sr.Invariant(**bad)  # type: ignore[arg-type]
-    with pytest.raises(sr.ArgumentError, match="no length"):
+    with pytest.raises(sr.ArgumentError, match="length zero"):
         sr.Invariant.momentum((0, 0, 0))
 
 

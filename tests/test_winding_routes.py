@@ -48,9 +48,7 @@ def test_tiny_time_constants_are_followed_and_fixed_steps_refused() -> None:
     assert run.status is sr.Status.OK
     i = run.currents["motor"][-1]
     assert i == pytest.approx((12.0 - K * GEAR * run.v[-1, 0]) / OHM, rel=1e-4)
-    message = (
-        r"steps of 0.00[45] s are too long for the winding of motor 'motor', L/R = 0.00125 s: (rk4|dopri5) is"
-    )
+    message = r"steps of 0.00[45] s are too long for the winding of motor 'motor' with L/R = 0.00125 s: (rk4|dopri5) is"
     for call in (
         lambda: sr.simulate(locked, [0.0, 0.0], duration=0.1, dt=4e-3),
         lambda: sr.rollout(locked, np.zeros((2, 2)), duration=0.1, dt=4e-3),
@@ -74,7 +72,7 @@ def test_inductance_and_resistance_are_parameters() -> None:
     )
     exact = 6.0 / numbers["R"] * (1 - np.exp(-2e-3 * numbers["R"] / numbers["L"]))
     np.testing.assert_allclose(many.q[:, -1, 1], exact, rtol=1e-8)
-    with pytest.raises(ArgumentError, match=r"motor 'motor', L/R = 1e-05 s"):
+    with pytest.raises(ArgumentError, match=r"motor 'motor' with L/R = 1e-05 s"):
         sr.rollout(system, np.zeros((3, 2)), parameters={"L": [1e-3, 8e-6, 1e-3]}, duration=2e-3, dt=1e-4)
     system.parameters["L"] = 5e-3
     assert sr.linearize_at(system, [0.0, 0.0]).A[-1, -1] == pytest.approx(-OHM / 5e-3, rel=1e-14)

@@ -171,7 +171,7 @@ def test_at_rest_the_current_is_that_of_the_resistance() -> None:
     for volts in np.random.default_rng(2).uniform(-9, 9, 20):
         sr.linearize(thin, sr.equilibrium(thin, thin.neutral(), [volts], tau=[-GEAR * K * volts / OHM]).q, [volts],
                      tau=[-GEAR * K * volts / OHM])  # fmt: skip
-    with pytest.raises(ArgumentError, match=r"'motor\.current' changes under these inputs"):
+    with pytest.raises(ArgumentError, match=r"'motor\.current' moves under these inputs"):
         sr.linearize(system, [0.0, 1.0], [0.0])
 
 

@@ -25,7 +25,7 @@ from sarrus.base.errors import WriteError
 from sarrus.base.files.atomic import PART
 from sarrus.base.files.netcdf import opened
 
-FILES = str(Path("sarrus") / "files")
+FILES = str(Path("sarrus") / "base" / "files")
 
 
 def campaign(scale: float) -> list[Tally]:

@@ -127,7 +127,10 @@ def test_kernels_of_other_sources_are_not_used(tmp_path):
     """Sources are edited without a change of size or time; neither the shipped file nor the cache takes that."""
     package = tmp_path / "site" / "sarrus"
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
-    layout, answers = package / "kernels" / "layout.py", "NO_ANSWER, NOT_ARRAYS, NOT_UNIT = {}, -4, -5\n"
+    layout, answers = (
+        package / "kernels" / "memory" / "layout.py",
+        "NO_ANSWER, NOT_ARRAYS, NOT_UNIT = {}, -4, -5\n",
+    )
     environment = os.environ | {
         "PYTHONPATH": str(package.parent),
         "PYTHONDONTWRITEBYTECODE": "1",

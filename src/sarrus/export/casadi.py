@@ -85,7 +85,7 @@ def casadi_function(
     quantity              q, v, t, p        value (m,) and rate (m,) of a ``quantity``
     ===================== ================= ===================================================================
 
-    Contacts with Coulomb friction and between geometries, joint limits and dry friction of joints are left out, because
+    Contacts with Coulomb friction and between geometries, limits of joints and dry friction of joints are left out, because
     they are not smooth. `System.forward_dynamics` has them.
 
     The first two solve the constrained equations as straight-line expressions, without a rank decision:
