@@ -21,7 +21,7 @@ SWEEPS = 60
 
 
 def dense(table: Integers, x: Floats, level: int) -> int:
-    """Do what is asked for with matrices by rows in x, sizes in table; return 0, or −1 where it cannot be done.
+    """Run operation ``level`` on matrices by rows in x, sizes in table; return 0, or −1 if it has no result.
 
     PRODUCT: A (m × k), B (k × n), room for A B. SINGULAR: G (m × n, m ≤ n), room for V (m × m), σ (m) and as many more:
     G becomes V G, its rows orthogonal, of the lengths σ, longest first. VALUES: A (m × n, m ≤ n), which is lost, and

@@ -1,4 +1,4 @@
-"""How far contacts, stops and dry friction are from doing something else: what falls through zero ends a smooth phase.
+"""Event functions of contacts, stops and dry friction: a zero crossing changes a mode and ends a smooth phase.
 
 Of each unilateral one its gap while it is open, its normal force while it is closed; of each contact what is left of
 its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Of a

@@ -25,7 +25,7 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 @internal
 def remove_inconsistent_drift(table: ContactProblem, work: ContactWorkspace, m: int):
-    """Do so with W as it is; False where nothing was taken off."""
+    """Remove the inconsistent drift with W as one matrix; return False where none was removed."""
     if not exists(table.turn):
         return False
     matrix, left = work.matrix, work.way
@@ -44,7 +44,7 @@ def remove_inconsistent_drift(table: ContactProblem, work: ContactWorkspace, m: 
 
 @internal
 def make_parts_agree(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
-    """Do so where rows are given by their parts."""
+    """Remove the inconsistent drift of rows that are given by their parts (large problems)."""
     if not exists(table.turn):
         return False
     parts, left = table.parts, work.way

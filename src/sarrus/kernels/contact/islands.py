@@ -74,7 +74,7 @@ def _take(
 
 @internal
 def _joint_compliance(table: Table, geometry: GeometryTable, room: GeometryWork, j: int, work: ContactWork):
-    """Do so for several velocities at once; return for how many, those before one that failed."""
+    """Compute compliance columns of several velocities at once; return how many before the first that failed."""
     nq, nv, size, force = table.nq, table.nv, la.input_size(table), table.contact_table.settings.force
     count = min(LANES, geometry.widest - j)
     for i in range(size):

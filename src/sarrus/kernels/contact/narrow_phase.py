@@ -1,4 +1,4 @@
-"""Where geometries are near each other: MuJoCo's narrow phase, called for the pairs whose bounding spheres meet.
+"""Contact points of geometries: MuJoCo's narrow phase, called for the pairs whose bounding spheres overlap.
 
 Its general function for convex bodies (GJK and EPA) takes the normal from the difference of the nearest points, of
 which nothing is left where they touch: at a gap of 1e-12 the normal is wrong by 1e-4. So there the geometries are moved

@@ -228,7 +228,7 @@ def _spread(answers: Floats, stride: int, n: int, product: Floats, out: Floats, 
 
 @internal
 def _spread_free(answers: Floats, stride: int, product: Floats, out: Floats):
-    """Do so for a contact of free bodies, with a row of the sum at hand."""
+    """Add the velocities of a contact of free bodies, from a row of the sum that is known."""
     for i in range(FREE):
         row = out + FREE * i
         c0, c1, c2, c3, c4, c5 = row[0], row[1], row[2], row[3], row[4], row[5]

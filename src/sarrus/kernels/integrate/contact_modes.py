@@ -54,7 +54,7 @@ from sarrus.kernels.platform.pointers import internal
 
 
 def mode_acceleration(table: Table, x: Floats, level: int) -> int:
-    """Do what the kernel for accelerations does, with the forces of what is closed and of dry friction at x."""
+    """Solve for a at x with the forces of closed contacts and of dry friction; return the code of the acceleration."""
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     if contact_table.n_active == 0:
         return call_kernel(contact_table.inner, table, x, level)
@@ -95,7 +95,7 @@ def mode_acceleration(table: Table, x: Floats, level: int) -> int:
 
 
 def mode_projection(table: Table, x: Floats, level: int) -> int:
-    """Do what the kernel for projections does, and bring back to their planes and limits what is closed."""
+    """Project q and v on the constraints, and closed contacts and stops on their planes and limits."""
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     rank = 0
     if table.nc > 0 or level == la.CONSTRAINTS_AND_INVARIANTS:
@@ -273,7 +273,7 @@ def _load_operator(table: Table, m: int, work: ContactWork):
 
 @internal
 def _assemble_steered(table: Table, m: int, work: ContactWork):
-    """Do what `_assemble` does, after the direction of a contact that hardly slides is found; return the rank."""
+    """Assemble W and the velocities after the direction of a slow contact is found; return the rank."""
     nv, count = table.nv, add_slow_rows(table.contact_table, m, work)
     rank = _assemble(table, count, work)
     if rank < 0 or count == m:

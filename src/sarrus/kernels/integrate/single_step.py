@@ -17,7 +17,7 @@ from sarrus.kernels.platform.pointers import internal
 
 
 class StepMemory(Record):
-    """What a step remembers."""
+    """Memory from one step to the next: sizes, error and counts of the test of stability."""
 
     typical_pivot: float  # the size that the smallest pivot has elsewhere
     split: float  # 1 where redundant rows contradict each other beside the constraints: stages are projected

@@ -1,4 +1,4 @@
-"""How long the next step is, and whether it counts: error control, and where a singular configuration lies in a step.
+"""Step size control: length and acceptance of steps by their error, and the place of a singular configuration.
 
 The acceleration at a distance δ from a singular configuration is uncertain by about ε/δ²; so no step begins, has a
 stage or ends close to one, where that can be helped.

@@ -1,4 +1,4 @@
-"""How large h |λ| is in a step: what tells stiff motions from others, and steps that are unstable from those that hold.
+"""Estimates of h |λ| in a step: they distinguish stiff motions, and unstable steps from stable ones.
 
 λ is the eigenvalue of the equations that counts most. Two stages at the same time that differ by δy and their slopes by
 δf measure it for nothing, |λ| ≈ |δf| / |δy| (Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed.,

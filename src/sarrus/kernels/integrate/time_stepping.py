@@ -71,7 +71,7 @@ NEAR, AT_ONCE = 1, 2
 
 
 def contact_acceleration(table: Table, x: Floats, level: int) -> int:
-    """Do what the kernel for accelerations does, with the forces of the contacts that were closed when x came to be."""
+    """Solve for a at x with the forces of the contacts that were closed in the step that ended at x."""
     contact_table, nv = table.contact_table, table.nv
     found = find_slot(table, x)
     if found < 0:

@@ -1,4 +1,4 @@
-"""What a law does where no forces lie inside all limits: joints lose their velocities, within the limits of the motors.
+"""Controls where no forces satisfy all limits: joint velocities are damped within the limits of the motors.
 
 With all contacts open, the motors' accelerations Sᵀa come as near to −κ Sᵀv as limits allow, in the metric of what it
 takes: minimise ½ uᵀH u − dᵀu, H = SᵀZ M₂₂⁻¹ ZᵀS, d = −κ Sᵀv − Sᵀa(0). A robot that has lost the ground becomes stiff,

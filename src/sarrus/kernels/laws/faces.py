@@ -89,7 +89,7 @@ def _mark_cone(
     out: Across,
     count: int,
 ):
-    """The same of a cone whose rows begin at ``at``."""
+    """Mark the face of a cone whose rows begin at ``at``, and write its rows to ``out``; return their new count."""
     outer = cone.z + (at + 1)
     length = np.sqrt(dot(outer, outer, size - 1))
     if not max(cone.z[at], length) > least:

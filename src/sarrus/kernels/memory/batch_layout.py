@@ -57,7 +57,7 @@ class BatchTable(Record, of=int):
 
 
 class Outcome(Record):
-    """How a run ended."""
+    """Outcome of one run: its end code, time and counts."""
 
     code: float  # see `run_state`
     reached: float  # time
@@ -71,7 +71,7 @@ N_OUTCOME = len(Outcome.fields)
 
 
 class Start(Record):
-    """What `prepare` tells of a start, in the row of its outcome; pivots are relative to the largest."""
+    """Rank and conditioning of a start, written by `prepare` to its outcome; pivots are relative to the largest."""
 
     gap: float  # open loops
     slip: float

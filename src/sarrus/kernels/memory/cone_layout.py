@@ -1,4 +1,4 @@
-"""How a cone program is handed to its kernel (`sarrus.kernels.cones.cone_program`): a record of integers.
+"""Table of a cone program for its kernel (`sarrus.kernels.cones.cone_program`): a record of integers.
 
 The program: minimise ½ xᵀP x + qᵀx subject to A x = b and h − G x = s ∈ K, where K is the product of ``linear``
 half-lines s ≥ 0 and ``cones`` second-order cones ‖(s₁, s₂, …)‖ ≤ s₀, in that order.
@@ -142,7 +142,7 @@ def program_storage(table: ConeTable) -> tuple[int, int, int]:
 
 
 class EqualityWorkspace(NamedTuple):
-    """What lies behind the workspace of the reduced program."""
+    """Arrays of the elimination of equalities, after the workspace of the reduced program."""
 
     rows: Any  # the factored A
     basis: Any  # an orthonormal basis of its null space
@@ -169,7 +169,7 @@ def equality_sizes(n: int, e: int, m: int):
 
 
 def equality_workspace(work: Floats, n: int, e: int, m: int):
-    """Return its parts; those of the interior-point method come first, for as many variables as there can be."""
+    """Return the arrays of the elimination, views of ``work`` behind the largest workspace of the interior point."""
     first = 0
     for size in cone_sizes(n, m):
         first += size

@@ -1,4 +1,4 @@
-"""What Python and the kernels of runs with contacts share: the contacts, and what is remembered of the last step.
+"""Table of contacts, stops and dry friction for the kernels of runs, with the memory of the last step.
 
 Rows are, one after the other: those of contacts, the normal one first; one of every stop; one of every joint with dry
 friction; those of contacts between geometries that were found in this step. All but dry friction are unilateral and
@@ -112,7 +112,7 @@ NOT_SOLVED, NO_ROOM = 1, 2
 
 
 class SlotFacts(Record):
-    """What is known of the end of a step."""
+    """Time, length and energy at the end of a step."""
 
     time: float  # when that was
     length: float  # of the step; 0: there is nothing
@@ -126,7 +126,7 @@ N_FACTS = len(SlotFacts.fields)
 
 
 class Slot(NamedTuple):
-    """What is remembered of a step where it ends."""
+    """Arrays stored at the end of a step: forces, contacts and facts."""
 
     facts: Annotated[Any, SlotFacts]
     forces: Any  # of all rows [N, N m], impulses over the length of the step
@@ -242,7 +242,7 @@ def contact_sizes(contact_table: ContactTable, nq: int, nv: int, size: int):
 
 
 def contact_work(contact_table: ContactTable, nq: int, nv: int, size: int):
-    """Return its parts."""
+    """Return the arrays of a step, views of ``contact_table.work``."""
     return view_fields(contact_table.work, contact_sizes(contact_table, nq, nv, size))
 
 
@@ -290,5 +290,5 @@ def tangent_sizes(contact_table: ContactTable, table: Any, size: int):
 
 
 def phase_tangent(contact_table: ContactTable, table: Any, size: int):
-    """Return its parts."""
+    """Return the arrays of the linear model of a smooth phase, views of ``contact_table.derived``."""
     return view_fields(contact_table.derived, tangent_sizes(contact_table, table, size))

@@ -1,4 +1,4 @@
-"""How a contact problem is handed to its kernel (`sarrus.kernels.contact.contact_problem`): a record of integers."""
+"""Table of a contact problem for its kernel (`sarrus.kernels.contact.contact_problem`): a record of integers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def parts_sizes(parts: Parts):
 
 
 def parts_work(parts: Parts):
-    """Return its parts."""
+    """Return the arrays of a problem by parts, views of ``parts.work``."""
     return view_fields(parts.work, parts_sizes(parts))
 
 
@@ -95,7 +95,7 @@ class ContactProblem(Record, of=int):
 
 
 class ContactFacts(Record):
-    """What is known of an answer, first in the workspace."""
+    """Residual and counts of an answer, first in the workspace."""
 
     residual: (
         float  # largest entry of r − P_K(r − u − μ ‖u_t‖ n) over the largest of b and r, in units of the rows

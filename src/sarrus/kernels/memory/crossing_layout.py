@@ -9,7 +9,7 @@ from sarrus.kernels.memory.record import Record, view_fields
 
 
 class PassageHeader(Record):
-    """What is known so far."""
+    """State of the search for a minimum of σ."""
 
     logged: float  # rows in the log
     room: float  # and its room
@@ -43,7 +43,7 @@ class PassageState(NamedTuple):
 
 
 class Measure(NamedTuple):
-    """What `sarrus.symbolic.equations.measure` gives: σ, uᵀ Ȧ w, the length of the longest row; u and w."""
+    """Output of `sarrus.symbolic.equations.measure`: σ, uᵀ Ȧ w, the length of the longest row; u and w."""
 
     sigma: Any
     change: Any

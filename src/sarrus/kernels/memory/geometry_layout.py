@@ -1,4 +1,4 @@
-"""What Python and the kernels share of geometries that may touch: their pairs, where MuJoCo looks, and what was found.
+"""Table of geometries that may touch: their pairs, addresses of MuJoCo's arrays, and the contact points found.
 
 Bodies are those that carry geometries and move; velocities that no force couples with others form components: those of
 a free body, of a robot. A row of a contact has entries for the velocities of two components at the most, its parts.
@@ -12,7 +12,7 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 
 class Geometries(Record, of=int):
-    """Where MuJoCo has the geometries of a run, and the bodies that carry them."""
+    """Addresses of MuJoCo's arrays of the geometries of a run, and of the bodies that have them."""
 
     mj_model: int  # address of the mjModel that holds the geometries
     mj_data: int  # and of an mjData of this run alone
@@ -63,7 +63,7 @@ class GeometryTable(Geometries, of=int):
 
 
 class RawContact(Record):
-    """What a function of MuJoCo writes first of an mjContact; the frame follows."""
+    """First numbers of MuJoCo's mjContact: distance and point; the frame follows."""
 
     distance: float
     x: float
@@ -154,5 +154,5 @@ def geometry_sizes(geometry: GeometryTable, rows: int, nv: int):
 
 
 def geometry_work(geometry: GeometryTable, rows: int, nv: int):
-    """Return its parts."""
+    """Return the arrays of a search for contact points, views of the workspace."""
     return view_fields(geometry.work, geometry_sizes(geometry, rows, nv))

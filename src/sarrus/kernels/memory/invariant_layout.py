@@ -1,4 +1,4 @@
-"""What Python and the kernels share of invariants that a run keeps: the array at ``table.kept``."""
+"""Table of the invariants that the projection of a run keeps: the array at ``table.kept``."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY = range(N_CONDITIONING)
 
 
 class Lanes(NamedTuple):
-    """What the lanes have."""
+    """Arrays of the runs in the lanes of the processor."""
 
     before: Any  # x where a step begins
     after: Any  # and where it ends

@@ -1,4 +1,4 @@
-"""How a compiled system is handed to the kernels: one record of integers, and what it points to.
+"""Table of a compiled system for the kernels: one record of integers, and the arrays that it points to.
 
 It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the flat
 input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called through
@@ -51,7 +51,7 @@ N_SETTINGS = len(Settings.fields)
 
 
 class Factors(NamedTuple):
-    """What makes numbers of several units comparable, see `sarrus.dynamics.model.characteristic`."""
+    """Characteristic sizes that make numbers of several units comparable (`sarrus.dynamics.model.characteristic`)."""
 
     rows: Any  # nc
     velocities: Any  # nv
@@ -83,7 +83,7 @@ def row_scale(table: Table):
 
 
 class Chart(Record):
-    """How well coordinates serve: the beginning of the array at ``table.chart``.
+    """Condition numbers of a chart: the beginning of the array at ``table.chart``.
 
     Then follow W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows) and room to work in.
     """
@@ -163,7 +163,7 @@ class Sizes(Record, of=int):
 
 
 class Loop(Record, of=int):
-    """What a run of the time loop has: coefficients of its method, records, events and its law."""
+    """Fields of the time loop: coefficients of its method, records, events, law."""
 
     bounds: Floats  # limits of the controls: lower, then upper
     stage_weights: Floats  # of the method
@@ -232,7 +232,7 @@ NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_INVARIANTS = 0, 1, 2, 3
 
 
 class Conditioning(Record):
-    """How good a direct solve is; what follows the largest entry only from ``checked``."""
+    """Conditioning of a direct solve; numbers after the largest entry are written by ``checked`` only."""
 
     clearance: float  # smallest pivot of Â Âᵀ over its diagonal entry
     least_pivot: float
@@ -251,7 +251,7 @@ N_CONDITIONING, N_CHECKS = 3, 7
 
 
 class StageAnswer(NamedTuple):
-    """What ``direct`` writes to ``table.stage``."""
+    """Output of ``direct`` at ``table.stage``."""
 
     a: Any
     rate: Any
@@ -273,7 +273,7 @@ def stage_answer(table: Table):
 
 
 class Closed(NamedTuple):
-    """What ``closed`` writes: a Newton step from q on the positions, and the projection of v where it ends."""
+    """Output of ``closed``: a Newton step from q on the positions, and the projection of v at its end."""
 
     gap: Any  # φ where it begins
     left: Any  # and where it ends
@@ -296,7 +296,7 @@ def closed_sizes(table: Table):
 
 
 class Facts(Record):
-    """What an acceleration tells of itself; the first two if more than a is wanted."""
+    """Residual, outcome and pivots of an acceleration; the first two only if more than a is asked for."""
 
     residual: float  # norm of A a + γ
     outcome: float  # what became of the solve

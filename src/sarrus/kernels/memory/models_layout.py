@@ -1,4 +1,4 @@
-"""How linear models at many states are asked of the kernels `straight_line_models` and `general_models`."""
+"""Tables of the kernels `straight_line_models` and `general_models`: linear models at many states."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class StraightLineTable(Record, of=int):
 
 
 class States(Record, of=int):
-    """What Python calls that with: states along the leading axis, and room for models and for how good they are."""
+    """Arguments of the kernels from Python: states along the leading axis, arrays for models and their conditioning."""
 
     q: Annotated[Any, ArrayObject]
     v: Annotated[Any, ArrayObject]

@@ -66,7 +66,7 @@ def _entry(place: int) -> property:
 
 
 def _place_of_array(place: int) -> property:
-    """Return the same of an entry that says where numbers are: an array stands for its address."""
+    """Return the property of an entry that holds an address; an array assigned to it is stored as its address."""
 
     def read(record: Record) -> Any:
         return record.item(place)

@@ -20,7 +20,7 @@ N_FACTS = 6
 
 
 class Steps(Record):
-    """What one call of the time loop hands to the next."""
+    """State of the time loop between two calls."""
 
     step: float  # [s]
     steps: float  # accepted
@@ -43,7 +43,7 @@ class Steps(Record):
 
 
 class Request(Record):
-    """What a call of the time loop is asked for, and how many records it answers with."""
+    """Arguments of one call of the time loop, and the number of records it wrote."""
 
     end: float  # time to stop at
     grid: float  # interval of a grid of records, 0: none

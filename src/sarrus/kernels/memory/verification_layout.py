@@ -1,4 +1,4 @@
-"""What a look at an answer hands back: see `sarrus.kernels.solve.verification`."""
+"""Outputs of the verification of an answer (`sarrus.kernels.solve.verification`)."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What kernels are written with and compiled by: pointers, calls by address, the way to LLVM, shipped code."""
+"""Language and compilation of kernels: pointers, calls by address, translation to LLVM, shipped object code."""

@@ -121,7 +121,7 @@ def _blocks(tree: ast.AST) -> list[list[ast.stmt]]:
 
 @dataclass
 class Loop:
-    """Where a loop goes on and where it ends."""
+    """Labels of a loop: of its next round and of its end."""
 
     again: str
     end: str

@@ -1,4 +1,4 @@
-"""What the kernels are written with beside plain Python: marked functions and bare pointers.
+"""Language of the kernels beside plain Python: marked functions and bare pointers.
 
 Pointers are to numbers, as in C, and to records, whose numbers have names; no index is checked. ``x + n`` points n
 numbers further on.

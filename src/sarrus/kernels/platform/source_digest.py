@@ -1,4 +1,4 @@
-"""What the code of a kernel is made from, as a digest: its module and all that its imports reach, and the compiler."""
+"""Digest of the sources of a kernel: its module, all modules that its imports reach, and the compiler."""
 
 from __future__ import annotations
 

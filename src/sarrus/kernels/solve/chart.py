@@ -50,7 +50,7 @@ class Correction(NamedTuple):
 
 
 class CorrectionRoom(NamedTuple):
-    """What `correction_along` works in: A, W Q, vectors."""
+    """Workspace of `correction_along`: A, W Q, vectors."""
 
     rows: Any
     inner: Any
@@ -66,7 +66,7 @@ class CorrectionRoom(NamedTuple):
 
 
 def chart_projection(table: Table, x: Floats, level: int) -> int:
-    """Do what `sarrus.kernels.solve.projection.projection` does, along the chart; −1 where Newton does not contract."""
+    """Project as `kernels.solve.projection.projection` does, along the chart; −1 where Newton does not contract."""
     work = la.workspace(table)
     table.chart.conditioning = 1.0
     if level != la.VELOCITIES and table.nh > 0 and not _project_positions(table, x, work):

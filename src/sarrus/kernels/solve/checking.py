@@ -280,7 +280,7 @@ def outcome(table: Table, work: Workspace, used: int):
 
 @internal
 def unmet_whole(table: Table, work: Workspace, used: int, reach: float):
-    """Do what `unsatisfied` does where nothing was eliminated: M, f, A, γ, a and λ lie in the workspace.
+    """Return the residuals as `unsatisfied` does where nothing was eliminated: M, f, A, γ, a, λ lie in the workspace.
 
     Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual, nor is
     rounding of the largest row: where no force acts, rows of coordinates at rest, and forces, are nothing else.

@@ -28,7 +28,7 @@ def forward(table: Table, x: Floats, level: int) -> int:
 
 
 class Given(Record, of=int):
-    """What Python calls forward dynamics with: arrays of float64, which are looked at, and a float."""
+    """Arguments of forward dynamics from Python: arrays of float64, which are checked, and a float."""
 
     q: Annotated[Any, ArrayObject]
     v: Annotated[Any, ArrayObject]

@@ -24,7 +24,7 @@ from sarrus.kernels.solve.tolerances import INVARIANT_CHANGED, INVARIANT_MET, IN
 
 
 class InvariantRoom(NamedTuple):
-    """What Newton's method works in: c = (φ, ψ, I) and its rows, then vectors."""
+    """Workspace of Newton's method: c = (φ, ψ, I) and its rows, then vectors."""
 
     residual: Any
     rows: Any
@@ -39,14 +39,14 @@ class InvariantRoom(NamedTuple):
 
 
 class RateRoom(NamedTuple):
-    """What rates are found in: [x | a], then dI/dt."""
+    """Workspace of rates: [x | a], then dI/dt."""
 
     state: Any
     rates: Any
 
 
 def projection_with_invariants(table: Table, x: Floats, level: int) -> int:
-    """Do what `sarrus.kernels.solve.projection.projection` does, then keep the invariants too if ``level`` asks for it.
+    """Project as `kernels.solve.projection.projection` does, and on the invariants too if ``level`` asks for it.
 
     Newton on the stacked φ = 0, ψ = 0, I = target; of all steps the one with the least δqᵀM δq/s² + δvᵀM δv, for any
     rank: rows of invariants that depend on others are left out, and those whose gradient vanishes, as that of the
