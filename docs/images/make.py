@@ -56,8 +56,8 @@ def main() -> None:
     save(pages.hand_over_picture(), "hand_over.png", dpi=90)
     page = pages.computed("linkages")
     beside((page["path"].plot(pose=60), page["angle"].plot()), "linkages.png", dpi=75)
-    save(page["reach"].plot(loci=[page["stretched"], page["lets_go"]]), "workspace.png", dpi=80)
-    loci = [page["lets_go"], page["stretched"]]
+    save(page["reach"].plot(loci=[page["type_1"], page["type_2"]]), "workspace.png", dpi=80)
+    loci = [page["type_2"], page["type_1"]]
     save(page["near"].plot(loci=loci), "singularity_map.png", dpi=90, shaded=True)
     save(page["over_tip"].plot(loci=loci), "singularity_map_tip.png", dpi=80, shaded=True)
     save(pages.identification_picture(), "identification.png", dpi=90)
