@@ -75,7 +75,7 @@ def kernel(problem: Problem) -> Callable[[], Array]:
     sizes, numbers = np.array([size for size, _ in blocks]), np.array([float(number) for _, number in blocks])
     work, operator = np.zeros(sum(cp.contact_sizes(m, len(blocks), m * m))), np.zeros((m, m))
     table.rows, table.blocks, table.contacts = m, len(blocks), len(problem.contacts)
-    table.sizes, table.numbers, table.operator = sizes, numbers, operator
+    table.sizes, table.numbers, table.delassus = sizes, numbers, operator
     table.velocities, table.forces, table.work = problem.velocities, forces, work
 
     entry, place, other = contact_problem.entry, table.ctypes.data, forces.ctypes.data

@@ -88,7 +88,7 @@ def solve(H, b, turn):
     work = np.zeros(sum(cp.contact_sizes(m, blocks, m * m)))
     sizes, numbers, operator = np.full(blocks, 3), np.full(blocks, 0.5), H @ H.T
     table.rows, table.blocks, table.contacts = m, blocks, blocks
-    table.sizes, table.numbers, table.operator = sizes, numbers, operator
+    table.sizes, table.numbers, table.delassus = sizes, numbers, operator
     table.velocities, table.turn, table.forces, table.work = b, turn, forces, work
     assert contact_problem.entry(table.ctypes.data, forces.ctypes.data, 5) == cp.SOLVED
     return forces, work.view(cp.ContactFacts).residual
