@@ -93,8 +93,8 @@ def hierarchy_in_cones(table: LawTable, x: Floats, request: int) -> int:
 
 @internal
 def forget_programs(table: LawTable):
-    """Mark the stored solutions of cone programs as unusable starts, after a failure or a number that is not finite.
-    """
+    """Mark the stored solutions of cone programs as unusable starts, after a failure or a number that is not
+    finite."""
     kept, size = cn.memory_of(table), cn.slot_size(table.nu, cn.most_rows_of(table))
     kept.missing[0] = kept.kind[0] = 0.0
     kept.exact[0] = -1.0
@@ -359,8 +359,8 @@ def _descend(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, n
 
 @internal
 def _begin_anew(table: LawTable, work: LawWorkspace, room: DistributionWorkspace):
-    """Reset the unknowns to the solution without limits, and the directions to those that all its levels leave free.
-    """
+    """Reset the unknowns to the solution without limits, and the directions to those that all its levels leave
+    free."""
     copy(room.turned, work.turned, table.nu * table.nu)
     copy(room.wanted, table.answer, table.nu)
     room.margin[0] = 0.0

@@ -296,8 +296,8 @@ def allow(room: DistributionWorkspace, linear: int, level: int):
 
 @internal
 def recall(table: LawTable, room: DistributionWorkspace, linear: int, cone: ConeWorkspace):
-    """Store the working set for the next call: half-lines of the last program that are active, s < z, or on a face.
-    """
+    """Store the working set for the next call: half-lines of the last program that are active, s < z, or on a
+    face."""
     working, at = cn.memory_of(table).working, 0
     for i in range(linear):
         working[i] = 0.0

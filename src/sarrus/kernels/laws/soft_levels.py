@@ -64,8 +64,8 @@ def cut_off(table: LawTable, shift: float, coefficient: float):
 
 @internal
 def begin_cuts(table: LawTable, room: DistributionWorkspace, lines: int):
-    """Add the lower bounds of normal forces that are above zero to the working set, and exclude the remaining ones.
-    """
+    """Add the lower bounds of normal forces that are above zero to the working set, and exclude the remaining
+    ones."""
     for i in range(lines):
         if room.belongs[i] == table.n_levels:
             room.faces[i] = FREE if room.most[i] < 0.0 else LATER
