@@ -31,7 +31,7 @@ class Shape(NamedTuple):
 
 @internal
 def clearance(a: Floats, n: int):
-    """Return s₀² − ‖s₁‖² with the sign of s₀ − ‖s₁‖: negative for s outside the cone."""
+    """Return s₀² − ‖s₁‖² of a (n,), for s₀ < 0 a negative number: positive inside the cone only."""
     tail = np.sqrt(dot(a + 1, a + 1, n - 1))
     return (a[0] - tail) * (abs(a[0]) + tail)
 
