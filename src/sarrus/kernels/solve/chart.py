@@ -173,7 +173,7 @@ def _room(table: Table):
 def correction_along(table: Table, chart: Any, asked: Correction, work: Floats):
     """Write the solution δ (n,) of the equations ``asked`` to ``work``; return its address.
 
-    The smallest pivot of W Q is kept in ``chart.conditioning``. The first entry of δ is NaN where A is not finite.
+    ``chart.conditioning`` is lowered to the smallest pivot of W Q. The first entry of δ is NaN where A is not finite.
     """
     settings, nv, m, count = table.settings, asked.n, asked.m, asked.count
     big = m + nv + 1

@@ -66,8 +66,8 @@ def contradiction(table: Table, work: Workspace, used: int, x: Floats, reach: fl
 
 @internal
 def _longest_beside(table: Table, work: Workspace, j: int):
-    """Return the length of the longest row, at work.copy, in the closure of row j: its rounding is that of all
-    rows."""
+    """Return the length of the longest row, at work.copy, in the closure of row j; rounding of all its rows has this
+    size."""
     nv, nc, closures, longest = table.nv, table.nc, la.factors_of(table).closures, 0.0
     for i in range(nc):
         if closures[i] == closures[j]:

@@ -45,10 +45,11 @@ def simplified_newton(table: Table, x: Floats, work: Workspace):
 
 @internal
 def _close(table: Table, answer: StageAnswer, x: Floats, aside: float, work: Workspace):
-    """Project q and v in x with the present factors; False where corrections do not contract. x is then not valid.
+    """Project q and v in x with the present factors; False where corrections do not contract, with x not valid.
 
-    False also where the first correction leaves more than ``aside``: with M and A of another state, a correction has
-    an error along the constraints as large as its residual, and the shortest correction has none.
+    False also where a residual after the first correction exceeds ``aside``. With M and A of another state, the
+    residual left by a correction is as large as its component along the constraint manifold, and the shortest
+    correction has no such component.
     """
     nh, nc, residual = table.nh, table.nc, answer.residual
     tolerance = table.settings.position_tolerance

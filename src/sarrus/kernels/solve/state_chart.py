@@ -65,7 +65,8 @@ def state_projection(table: Table, x: Floats, level: int) -> int:
 
 @internal
 def _prepare(table: Table, room: StateRoom, m: int, n: int, count: int, speed: float):
-    """Scale rows of R to length one; return the sum of all residuals in units of the rows, velocities by ``speed``."""
+    """Scale rows of R to length one; return Σ |residual| of all rows in characteristic units, velocities over
+    ``speed``."""
     factors, residual = la.factors_of(table), 0.0
     for j in range(table.nh):
         residual += abs(room.residual[j]) * factors.rows[j]
@@ -84,7 +85,7 @@ def _prepare(table: Table, room: StateRoom, m: int, n: int, count: int, speed: f
 
 @internal
 def _judge_own(table: Table, chart: Chart, room: StateRoom, count: int):
-    """Write the smallest pivot of ∂R/∂w, with rows of length one, to ``chart.conditioning``: 0 where x does not
+    """Lower ``chart.conditioning`` to the smallest pivot of ∂R/∂w with rows of length one: 0 where x does not
     determine w."""
     for i in range(count):
         row = room.own + i * count
