@@ -66,9 +66,10 @@ def largest_root(table: LawTable):
 
 @internal
 def largest_control(table: LawTable, room: DistributionWorkspace, near: bool):
-    """Return the largest |u| among controls with finite limits, in their units, or 1 if that is more.
+    """Return the largest |u| among controls with finite limits, in the units of the unknowns, or 1 if that is more.
 
-    u is the solution without limits, clipped to its bounds; so the result does not depend on where programs begin.
+    u is the solution without limits, clipped to its bounds, so that the result does not depend on where programs
+    begin.
     """
     largest = 1.0
     for k in range(table.actuators):
