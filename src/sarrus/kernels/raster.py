@@ -14,13 +14,13 @@ Singles = Annotated[Any, np.float32]
 class RasterTable(Record, of=int):
     """Triangles and the picture they are drawn to; matrices by rows."""
 
-    count: int  # of triangles
-    height: int  # of the picture
+    count: int  # number of triangles
+    height: int  # of the picture [pixels]
     width: int
-    faces: Integers  # (count, 3): vertices
-    placed: Floats  # of each vertex: pixels x, y, and depth
-    lights: Floats  # of each vertex: brightness of its colour, brightness of its highlight
-    picture: Singles  # (height, width, 3)
+    faces: Integers  # (count, 3): indices of vertices
+    placed: Floats  # (vertices, 3): x and y in pixels, depth
+    lights: Floats  # (vertices, 2): brightness of the colour, brightness of the highlight
+    picture: Singles  # (height, width, 3): colours
     depth: Singles  # (height, width)
 
 

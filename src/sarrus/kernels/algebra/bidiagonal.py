@@ -141,7 +141,7 @@ def _is_small(d: Floats, e: Floats, k: int, largest: float):
 
 @internal
 def _values_of_two(a: float, b: float, c: float):
-    """Return the singular values of [[a, b], [0, c]], the larger one first."""
+    """Return the singular values of [[a, b], [0, c]] in descending order."""
     total, difference = abs(a) + abs(c), abs(a) - abs(c)
     larger = 0.5 * (np.sqrt(total * total + b * b) + np.sqrt(difference * difference + b * b))
     return larger, abs(a * c) / larger if larger > 0.0 else 0.0

@@ -83,7 +83,7 @@ def orthogonalize(G: Floats, V: Floats, lengths: Floats, noise: Floats, m: int, 
     """
     for k in range(m):
         set_unit(V + k * m, k, m)
-        lengths[k] = inner(G + k * n, G + k * n, n)  # squares, until the end
+        lengths[k] = inner(G + k * n, G + k * n, n)  # squared lengths, until the rotations end
         noise[k] = 0.0
     for _ in range(SWEEPS):
         clean = True
@@ -144,8 +144,8 @@ def _exchange(G: Floats, V: Floats, lengths: Floats, noise: Floats, i: int, j: i
 def _complete(rows: Floats, m: int, n: int):
     """Complete m orthonormal rows to an orthogonal n × n matrix; return 0, −1 on failure.
 
-    Each new row is an axis projected on the complement of the rows before it. The first axis is taken whose
-    projection is not much shorter than the longest one.
+    Each new row is an axis projected on the complement of the rows before it. The first axis is taken whose squared
+    projection is at least `COMPARABLE_AXES` × the largest squared projection.
     """
     for k in range(m, n):
         row, largest = rows + k * n, 0.0

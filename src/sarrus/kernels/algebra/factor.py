@@ -116,7 +116,7 @@ def reduce(A: Matrix, rank: int):
         head = diagonal[k]
         size = np.sqrt(head * head + below)
         signed = -size if head > 0.0 else size
-        # v = (head − signed, below…), scaled so that its head is one.
+        # v = (head − signed, below…), scaled so that its first entry is 1.
         scale = 1.0 / (head - signed)
         for j in range(rank, m):
             w[j * n + k] *= scale

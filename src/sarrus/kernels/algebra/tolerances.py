@@ -1,4 +1,4 @@
-"""Tolerances of the room ``algebra``: rounding of one operation, dependent rows."""
+"""Tolerances of `sarrus.kernels.algebra`: rounding of one operation, dependent rows."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def begin(table: Table, todo: BatchTable, state: Run, run: int, x: Floats):
 
 @internal
 def fetch(table: Table, todo: BatchTable, run: int, x: Floats):
-    """Copy the state of a run to x."""
+    """Copy the state of a run of the batch to x."""
     size = la.input_size(table)
     own = todo.states + run * size
     copy(own, x, size)
@@ -84,7 +84,7 @@ def exchange_bounds(table: Table, todo: BatchTable, run: int, back: bool):
 
 @internal
 def store(table: Table, todo: BatchTable, run: int, x: Floats):
-    """Copy x to the state of a run."""
+    """Copy x to the state of a run of the batch."""
     size = la.input_size(table)
     own = todo.states + run * size
     copy(x, own, size)
@@ -117,7 +117,7 @@ def end_of(todo: BatchTable, times: Times, interval: int):
 def keep(table: Table, todo: BatchTable, run: int, row: int, sample: int):
     """Store a row of the block as a sample of a run, and update the run's least, greatest, sum and sum of squares.
 
-    Samples beyond ``n_samples`` overwrite the last one.
+    Samples beyond ``n_samples`` overwrite sample n_samples − 1.
     """
     width = bl.record_width(table)
     values = todo.block + row * width

@@ -278,7 +278,7 @@ def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Fl
             done += 1
             if done % todo.every == 0 or done == steps:
                 keep(table, todo, run, row, _number(todo, done))
-        # A step that passes a singular configuration may end beyond its target: then there is one more.
+        # A step that passes a singular configuration may end beyond its target: then another step follows.
         ahead = x[clock] - (times.begin + state.steps * times.step)
         if code != rs.RUNNING or abs(ahead) <= SAME_INSTANT * times.step:
             break

@@ -1,4 +1,4 @@
-"""Tolerances of the room ``batch``: independence of rows in lanes."""
+"""Tolerances of `sarrus.kernels.batch`: independence of rows in lanes."""
 
 from __future__ import annotations
 

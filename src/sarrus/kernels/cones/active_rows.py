@@ -84,7 +84,7 @@ def optimize_active(work: ConeWorkspace, shape: Shape, anew: bool):
             rank, _ = fa.solve(active, n, ACTIVE_ROWS_CUT, 1.0, work.centred, work.missed, way)
             if rank < 0:
                 return False
-        # the gradient after the step within the rows; then the step along them
+        # gradient after the step in the range of Jᵀ; then the step in the null space of J
         for a in range(n):
             work.slope[a] += dot(work.normal + a * n, way, n)
         free = n - rank

@@ -214,7 +214,7 @@ def _finish(work: ConeWorkspace, shape: Shape, tau: float, anew: bool):
 
 @internal
 def _finish_marked(work: ConeWorkspace, shape: Shape, anew: bool):
-    """Try Newton's method with the active set ``work.kind`` and store its solution; tell whether it found one."""
+    """Try Newton's method with the active set ``work.kind`` and store its solution; tell whether it succeeded."""
     n, m = shape.n, shape.m
     if not optimize_active(work, shape, anew):
         return False

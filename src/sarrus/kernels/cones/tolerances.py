@@ -1,4 +1,4 @@
-"""Tolerances of the room ``cones``: when cone programs are solved, infeasible or degenerate."""
+"""Tolerances of `sarrus.kernels.cones`: cone programs that are solved, infeasible or degenerate."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPTIMAL_ENOUGH = 1e-11
 # [1, of the terms of the optimality conditions] An error at which no further step is taken: rounding.
 OPTIMAL_TO_ROUNDING = 1e-14
 
-# [1, of its length at the guess] A ray keeps its direction from s unless s became shorter than this.
+# [1, of the length of s₁ at the guess] The direction of a ray follows s₁ unless s₁ became shorter than this.
 LEAST_RAY = 0.1
 
 # [1, of the row] A row of the equalities depends on the rows before it when its pivot is smaller.
@@ -28,15 +28,14 @@ EQUALITIES_CUT = 1e-11
 # [1, of the right-hand side] A larger residual of a dependent equality is a contradiction.
 EQUALITIES_MISSED = 1e-9
 
-# [1, of the sizes of the terms] A sum below it is rounding, and zero.
+# [1, of the sizes of the terms] A smaller sum is rounding, and set to zero.
 CANCELLATION = 1e-14
 
 # [1, of the sizes of the terms] The limit of a row that the equalities determine is zero when it is smaller:
 # x was solved for, and has fewer digits.
 CANCELLATION_OF_FIXED_ROWS = 1e-11
 
-# [1, of the largest entry of P] P counts as symmetric up to this difference from its transpose, which
-# rounding of its sums may have made.
+# [1, of the largest entry of P] Largest difference of P and its transpose: rounding of the sums in P.
 ASYMMETRY = 1e-10
 
 # [1, of the largest row] A smaller row of the limits is rounding.
@@ -67,20 +66,20 @@ SLOW_PROGRESS = 0.9
 CENTRING = 0.3
 
 # [1, of the steepest slope] A direction proves infeasibility to this precision where τ is so far below κ that
-# rounding allows no higher one.
+# rounding allows no higher precision.
 LATE_PROOF = 1e-7
 
-# [1, of κ] Below it τ is rounding, and `LATE_PROOF` is enough.
+# [1, of κ] A smaller τ is rounding, and a proof to `LATE_PROOF` is accepted.
 LATE_HOMOGENEITY = 1e-18
 
-# [1, of the sizes of the terms] A sum below it proves nothing.
+# [1, of the sizes of the terms] A smaller hᵀz is rounding and proves nothing.
 CANCELLATION_OF_PROOFS = 1e-13
 
-# [1, mean complementarity over τ²] Above it the normal matrix is factored, below it its square root, which
-# keeps twice the digits and costs more.
+# [1, mean complementarity over τ²] Above this value the normal matrix is factored, below it the stack of √P and
+# W⁻¹G, which keeps twice the digits and costs more.
 NORMAL_MATRIX_AT = 1e-5
 
-# [1, relative error of the program] Below it the active rows are guessed and solved for.
+# [1, relative error of the program] At a smaller error the active set is guessed and solved for.
 GUESS_ACTIVE_AT = 1e-3
 
 # [1, in the units of the limits] Where the solution is larger, limits nearly pass through zero and give no
@@ -101,8 +100,8 @@ LEAST_COST_UNIT = 1e-3
 # infeasible or unbounded.
 INFEASIBILITY_PROOF = 1e-9
 
-# [1, in the units of the program] Stands in for the largest entry of P where P is zero or smaller than
-# that.
+# [1, in the units of the program] Least value of the largest entry of P in the ridge of its square root, for a P
+# that is zero or tiny.
 LEAST_CURVATURE_UNIT = 1e-6
 
 # [1, of the largest entry of P] A negative eigenvalue of P up to this size may be rounding of its entries.

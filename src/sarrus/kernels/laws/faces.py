@@ -160,10 +160,10 @@ def add_across(
 
 @internal
 def use_up(turned: Floats, unknowns: int, used: int, out: Across, count: int, order: Integers):
-    """Rotate the free directions ``turned[:, used:]`` so that those changed by ``out`` come first; return how many
-    are used.
+    """Rotate the free directions turned[:, used:] so that directions changed by ``out`` come first; return the number
+    used up.
 
-    The result is ``used`` plus the rank of the ``count`` rows in ``out``.
+    It is ``used`` plus the rank of the ``count`` rows in ``out``.
     """
     free = unknowns - used
     A = fa.Matrix(out.rows, count, free, order, out.diagonal, out.beta, out.beta2, out.norms)

@@ -239,7 +239,7 @@ def _choose(
         if found != cn.FAILED:
             _note_misses(table, room, found == cn.RELAXED)
             return cn.JUMPED if near and attempt == 1 else found
-    if exact:  # rounding ended the programs for shares
+    if exact:  # rounding ended the programs with reduced limits
         _begin_anew(table, work, room)
         if _keep_all(table, work, room, done, near):
             _note_misses(table, room, False)
@@ -342,7 +342,7 @@ def _descend(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, n
     room.margin[0] = TIGHTER_LIMITS * largest_control(table, room, near)
     for level in range(kept + 1, soft):
         slot, tells = slots + (levels + level) * size, level == kept + 1
-        once = again and tells  # it begins outside the limits
+        once = again and tells  # the first program begins outside the limits
         missed, demanded = fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once)
         if once and not is_proof(table, room, level, missed, least):
             _begin_anew(table, work, room)
@@ -359,8 +359,7 @@ def _descend(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, n
 
 @internal
 def _begin_anew(table: LawTable, work: LawWorkspace, room: DistributionWorkspace):
-    """Reset the unknowns to the solution without limits, and the directions to those that all its levels leave
-    free."""
+    """Reset the unknowns to the solution without limits, and the rotation of the unknowns to its value there."""
     copy(room.turned, work.turned, table.nu * table.nu)
     copy(room.wanted, table.answer, table.nu)
     room.margin[0] = 0.0
@@ -379,7 +378,7 @@ def _come_close(
     """Solve the soft levels within their shares of the limits; return the outcome.
 
     The unknowns are the solution of the hard levels, ``exact`` where it meets all of them. ``before`` is the first
-    level with a residual in the last call: n_used where no level had one, −1 where it is unknown.
+    level with a residual in the last call: n_used where no level had a residual, −1 where it is unknown.
     """
     n, levels, memory, soft = table.nu, table.n_used, cn.memory_of(table), first_soft(table)
     slots, size, least = memory.relaxed, cn.slot_size(n, cn.most_rows_of(table)), 0.0
@@ -462,7 +461,7 @@ def _out(table: LawTable, level: int):
 
 @internal
 def _note_misses(table: LawTable, room: DistributionWorkspace, all_levels: bool):
-    """Write the residuals of inequalities to the reports of their levels; with ``all_levels`` those of all levels."""
+    """Write the residuals of inequalities, with ``all_levels`` of all levels, to the reports of their levels."""
     for level in range(first_task(table), table.n_used):
         at = _out(table, level)
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:

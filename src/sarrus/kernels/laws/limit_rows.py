@@ -46,7 +46,7 @@ def order_of(table: LawTable):
 
 @internal
 def bounds_of(table: LawTable, k: int, near: bool):
-    """Return the lower and upper bound of control k; with ``near`` also those by its rate since the last sample."""
+    """Return the lower and upper bound of control k; with ``near`` its rate since the last sample is limited too."""
     limits = cn.physics_of(table)
     lower, upper = limits.lower[k], limits.upper[k]
     if near:
@@ -89,8 +89,8 @@ def write_limit_rows(
 ):
     """Write the rows of all limits; return the numbers of half-lines and of cones, and a hash of the list of limits.
 
-    With ``spares`` the limits of controls and of free contacts become those of soft levels
-    (`sarrus.kernels.laws.soft_levels`); rows of levels are kept.
+    With ``spares`` the limits of controls and contacts are replaced by the reduced limits of soft levels
+    (`sarrus.kernels.laws.soft_levels`), friction cones only where their face is FREE; rows of levels are kept.
     """
     contacts, limits, sizes = table.contacts, cn.physics_of(table), whole_sizes(table)
     nu, count, mode = table.actuators, table.n_contacts, contacts.friction
@@ -335,8 +335,7 @@ def write_rows(
     cones: int,
     sizes: Integers,
 ):
-    """Write G, h and the cone sizes of a program; return its numbers of half-lines, of hard ones, of cones and of
-    rows.
+    """Write G, h and the cone sizes of a program; return its numbers of half-lines, hard half-lines, cones and rows.
 
     Its variables are ``free`` directions and then ``slack`` slack variables; hard half-lines have no slack variable.
     """

@@ -1,4 +1,5 @@
-"""Tolerances of the room ``laws``: when a level of a hierarchy is met, limits that hold, emergency damping."""
+"""Tolerances of `sarrus.kernels.laws`: levels of a hierarchy that are met, limits that are active, emergency
+damping."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ def _product(a: Array, b: Array) -> Array:
 
 
 def dot(a: Array, b: Array) -> float:
-    """Return the scalar product of two vectors."""
+    """Return the scalar product of two vectors (n,)."""
     return float(np.add.reduce(a * b))
 
 

@@ -27,8 +27,8 @@ class Ranked:
     ----------
     values : (min(m, n),) all singular values, the largest first.
     left, left_null : (m × rank), (m × (m − rank)) bases of its range and of its left null space (uᵀA = 0).
-    right, null : (n × rank), (n × (n − rank)) bases of the range of its transpose and of its null space (A x = 0). Null
-        spaces are continuous functions of the matrix, see `sarrus.kernels.linalg.dense.completed`.
+    right, null : (n × rank), (n × (n − rank)) bases of the range of its transpose and of its null space (A x = 0).
+        Null spaces are continuous functions of the matrix, see `sarrus.kernels.linalg.dense.completed`.
     """
 
     values: Array

@@ -1,4 +1,4 @@
-"""Tolerances of the room ``linalg``: ranks of matrices, Newton's method, quaternions."""
+"""Tolerances of `sarrus.kernels.linalg`: ranks of matrices, Newton's method, quaternions."""
 
 from __future__ import annotations
 

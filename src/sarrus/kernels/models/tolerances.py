@@ -1,4 +1,4 @@
-"""Tolerances of the room ``models``: pivots of two ways to solve for accelerations."""
+"""Tolerances of `sarrus.kernels.models`: rank of A, change of coordinates in linear models."""
 
 from __future__ import annotations
 

@@ -130,11 +130,11 @@ def unsatisfied(table: Table, work: Workspace, used: int, whole: bool, strict: b
     """Return the largest relative residual of the answer, 0 where all residuals are below `ROWS_MET`; Â is at
     work.copy.
 
-    work.a is y, or a with ``whole``, where the rows A = Â L are used: sums in Â y are up to the condition number of L
-    larger. The negative residuals of the constraints are left at work.rhs. Rows that are short beside regular rows do
-    not count. With ``strict``, for an answer that can be refined, a residual is excused as rounding of the
-    accelerations by forces alone only where a itself is such rounding, since these accelerations may be far larger
-    than a.
+    work.a is y. With ``whole`` it is a, and the rows A = Â L are used: sums in Â y are up to the condition number of
+    L larger. The negative residuals of the constraints are left at work.rhs. Where rows are dependent, rows that are
+    short beside regular rows do not count. With ``strict``, for an answer that can be refined, a residual counts as
+    rounding of the accelerations by forces alone only if all terms of its row are rounding of these accelerations,
+    since they may be far larger than a.
     """
     nv, nc, settings = table.nv, table.nc, table.settings
     total = worst = 0.0

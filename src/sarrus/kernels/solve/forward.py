@@ -34,7 +34,7 @@ class Given(Record, of=int):
     v: Annotated[Any, ArrayObject]
     tau: Annotated[Any, ArrayObject]
     t: Annotated[Any, FloatObject]
-    out: Annotated[Any, ArrayObject]  # long enough
+    out: Annotated[Any, ArrayObject]  # buffer of the answer, long enough
 
 
 def forward_of_arrays(table: Table, x: Given, level: int) -> int:

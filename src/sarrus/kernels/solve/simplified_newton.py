@@ -48,8 +48,8 @@ def _close(table: Table, answer: StageAnswer, x: Floats, aside: float, work: Wor
     """Project q and v in x with the present factors; False where corrections do not contract, with x not valid.
 
     False also where a residual after the first correction exceeds ``aside``. With M and A of another state, the
-    residual left by a correction is as large as its component along the constraint manifold, and the shortest
-    correction has no such component.
+    residual left by a correction is as large as its component along the constraint manifold, and this component is
+    zero for the shortest correction.
     """
     nh, nc, residual = table.nh, table.nc, answer.residual
     tolerance = table.settings.position_tolerance

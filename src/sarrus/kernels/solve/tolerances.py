@@ -1,4 +1,4 @@
-"""Tolerances of the room ``solve``: rounding of accelerations, projections and their checks."""
+"""Tolerances of `sarrus.kernels.solve`: rounding of accelerations, projections and their checks."""
 
 from __future__ import annotations
 
