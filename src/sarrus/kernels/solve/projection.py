@@ -8,7 +8,7 @@ for any rank of A; R scales rows in metres and in radians to characteristic unit
 (`sarrus.dynamics.model.characteristic`). So neither correction depends on units of measurement. (The decomposition:
 Aghili and Piedboeuf, Multibody System Dynamics 10, 2003; metric tensors: Aghili, IEEE Trans. Robotics 21, 2005,
 section II-A; the form that is robust in singular configurations is Spencer's.) Where the elimination is traced, A L⁻¹
-comes from straight-line code and M is evaluated in every step; elsewhere M is evaluated where the projection begins.
+comes from straight-line code with M at every iterate; elsewhere M is evaluated where the projection begins.
 """
 
 from __future__ import annotations
