@@ -1,4 +1,4 @@
-"""Triangles into a picture with a depth buffer; see `sarrus.pictures.scene.raster`."""
+"""Rasteriser of triangles with a depth buffer, for `sarrus.pictures.scene.raster`."""
 
 from __future__ import annotations
 
@@ -12,20 +12,23 @@ Singles = Annotated[Any, np.float32]
 
 
 class RasterTable(Record, of=int):
-    """Triangles and the picture that they go to; matrices by rows."""
+    """Triangles and the picture they are drawn to; matrices by rows."""
 
-    count: int  # of triangles
-    height: int  # of the picture
+    count: int  # number of triangles
+    height: int  # of the picture [pixels]
     width: int
-    faces: Integers  # (count, 3): vertices
-    placed: Floats  # of each vertex: pixels x, y, and depth
-    lights: Floats  # of each vertex: how bright it is, and its highlight
-    picture: Singles  # (height, width, 3)
+    faces: Integers  # (count, 3): indices of vertices
+    placed: Floats  # (vertices, 3): x and y in pixels, depth
+    lights: Floats  # (vertices, 2): brightness of the colour, brightness of the highlight
+    picture: Singles  # (height, width, 3): colours
     depth: Singles  # (height, width)
 
 
 def fill_triangles(table: RasterTable, x: Floats, level: int) -> int:
-    """Draw triangles of the colour x[:3] where they are nearer than the depths and farther than x[3]."""
+    """Draw the triangles where they are nearer than the depth buffer; return their number.
+
+    x[:3] is their colour. Triangles with a vertex nearer than the depth x[3] are not drawn.
+    """
     h, w, placed, lights = table.height, table.width, table.placed, table.lights
     picture, depth, near = table.picture, table.depth, x[3]
     for f in range(table.count):
@@ -44,7 +47,7 @@ def fill_triangles(table: RasterTable, x: Floats, level: int) -> int:
         top, bottom = int(max(min(ya, yb, yc), 0.0)), int(min(max(ya, yb, yc), h - 1.0))
         for i in range(top, bottom + 1):
             y = i + 0.5
-            low, high = np.inf, -np.inf  # where the row meets the edges
+            low, high = np.inf, -np.inf  # interval of x between the edges in this row
             for xs, ys, xe, ye in ((xa, ya, xb, yb), (xb, yb, xc, yc), (xc, yc, xa, ya)):
                 if min(ys, ye) <= y <= max(ys, ye) and ys != ye:
                     cross = xs + (y - ys) / (ye - ys) * (xe - xs)
@@ -58,7 +61,7 @@ def fill_triangles(table: RasterTable, x: Floats, level: int) -> int:
                 t = 1.0 - u - v
                 if u < 0.0 or v < 0.0 or t < 0.0:
                     continue
-                inverse = u / za + v / zb + t / zc  # 1 / depth is what is linear on the picture
+                inverse = u / za + v / zb + t / zc  # 1 / depth is linear on the picture
                 z = 1.0 / inverse
                 if z >= depth[at]:
                     continue

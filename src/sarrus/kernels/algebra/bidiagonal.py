@@ -1,7 +1,8 @@
-"""Singular values alone, from bidiagonal matrices with the same ones: a fraction of the work of vectors too.
+"""Singular values without singular vectors, by reduction to a bidiagonal matrix.
 
-All of them by reflections from both sides (Golub and Kahan, SIAM J. Numer. Anal. B 2, 1965), to rounding of the largest
-one; the largest one by Lanczos' method from a few products with A and Aᵀ.
+This takes a fraction of the work of the full decomposition. All singular values: reflections from both sides (Golub
+and Kahan, SIAM J. Numer. Anal. B 2, 1965), to rounding of the largest value. The largest singular value: Lanczos'
+method, from a few products with A and Aᵀ.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def all_values(A: Floats, d: Floats, e: Floats, w: Floats, m: int, n: int):
-    """Write the singular values of A (m × n, m ≤ n, which is lost) to d, in no order; return 0, −1 where they fail."""
+    """Write the singular values of A (m × n, m ≤ n; overwritten) to d (m,), unsorted; return 0, −1 on failure."""
     for k in range(m):
         row, length = A + (k * n + k), n - k
         d[k] = _reflection(row, np.sqrt(inner(row, row, length)))
@@ -43,7 +44,10 @@ def all_values(A: Floats, d: Floats, e: Floats, w: Floats, m: int, n: int):
 
 @internal
 def _reflection(x: Floats, length: float):
-    """Replace x₀ by that of the vector x − y e₀ that a reflection of x to y e₀ is along, and return y."""
+    """Replace x₀ by entry 0 of x − y e₀, the normal of the reflection that maps x to y e₀; return y, 0 for x = 0.
+
+    ``length`` is ‖x‖.
+    """
     if not length > 0.0:
         return 0.0
     y = -np.copysign(length, x[0])
@@ -53,9 +57,9 @@ def _reflection(x: Floats, length: float):
 
 @internal
 def largest_value(A: Floats, u: Floats, v: Floats, d: Floats, e: Floats, m: int, n: int):
-    """Write the largest singular value of A (m × n, m ≤ n) to d[0]; return 0, −1 where it fails."""
+    """Write the largest singular value of A (m × n, m ≤ n) to d[0]; return 0, −1 on failure."""
     for i in range(m):
-        u[i] = 1.0 + (0.618 * i) % 1.0  # unlike numbers: no symmetry hides a direction
+        u[i] = 1.0 + (0.618 * i) % 1.0  # unequal entries: u is not orthogonal to a vector by symmetry
     divide(u, np.sqrt(inner(u, u, m)), m)
     fill(v, 0.0, n)
     count, top = 0, 0.0
@@ -83,10 +87,11 @@ def largest_value(A: Floats, u: Floats, v: Floats, d: Floats, e: Floats, m: int,
 
 @internal
 def values_of_bidiagonal(d: Floats, e: Floats, m: int):
-    """Replace the diagonal d (m,) of a bidiagonal matrix by its singular values; e (m − 1,) beside it is lost.
+    """Replace the diagonal d (m,) of a bidiagonal matrix by its singular values; return 0, −1 on failure.
 
-    Sweeps of the QR method with shifts, and without one where it would be rounding or a value is zero (Demmel and
-    Kahan, SIAM J. Sci. Stat. Comput. 11, 1990), from the larger end of a block to the smaller one.
+    The off-diagonal e (m − 1,) is overwritten. QR sweeps with shifts; without a shift where it would be rounding or a
+    value is zero (Demmel and Kahan, SIAM J. Sci. Stat. Comput. 11, 1990). Sweeps run from the larger end of a block
+    to the smaller one.
     """
     largest = 0.0
     for k in range(m):
@@ -123,20 +128,20 @@ def values_of_bidiagonal(d: Floats, e: Floats, m: int):
 
 @internal
 def _turn_round(x: Floats, n: int):
-    """Write n numbers in the opposite order; of a whole bidiagonal matrix this changes no singular value."""
+    """Reverse n numbers in place; reversing a whole bidiagonal matrix changes no singular value."""
     for k in range(n // 2):
         x[k], x[n - 1 - k] = x[n - 1 - k], x[k]
 
 
 @internal
 def _is_small(d: Floats, e: Floats, k: int, largest: float):
-    """Tell whether e_k is rounding."""
+    """Tell whether the off-diagonal entry e_k is rounding beside its diagonal entries or the largest entry."""
     return abs(e[k]) <= COUPLED_VALUES * (abs(d[k]) + abs(d[k + 1])) or abs(e[k]) <= UNIT_ROUNDOFF * largest
 
 
 @internal
 def _values_of_two(a: float, b: float, c: float):
-    """Return the singular values of [[a, b], [0, c]], the larger one first."""
+    """Return the singular values of [[a, b], [0, c]] in descending order."""
     total, difference = abs(a) + abs(c), abs(a) - abs(c)
     larger = 0.5 * (np.sqrt(total * total + b * b) + np.sqrt(difference * difference + b * b))
     return larger, abs(a * c) / larger if larger > 0.0 else 0.0
@@ -144,7 +149,7 @@ def _values_of_two(a: float, b: float, c: float):
 
 @internal
 def _sweep(d: Floats, e: Floats, first: int, last: int, shift: float):
-    """Chase the bulge of one QR step from ``first`` to ``last``."""
+    """Apply one implicit QR step with a shift to the block from ``first`` to ``last``."""
     top = abs(d[first])
     if not (top > 0.0 and shift * shift > UNIT_ROUNDOFF * top * top):
         cosine, before, behind = 1.0, 1.0, 0.0
@@ -172,7 +177,7 @@ def _sweep(d: Floats, e: Floats, first: int, last: int, shift: float):
 
 @internal
 def _rotation(f: float, g: float):
-    """Return r, cosine and sine of the rotation that takes (f, g) to (r, 0)."""
+    """Return r, cosine and sine of the rotation that maps (f, g) to (r, 0)."""
     r = np.sqrt(f * f + g * g)
     if not r > 0.0:
         return 0.0, 1.0, 0.0

@@ -1,7 +1,7 @@
-"""Elimination of a matrix of blocks, one for every two components that a contact joins or that fill in.
+"""Elimination of a sparse block matrix: one block for each pair of components joined by a contact or by fill-in.
 
-Components are taken by least degree (Tinney and Walker, Proceedings of the IEEE 55, 1967), without pivots between
-blocks. The order, and what fills in, depend on the pattern alone: they are kept until that is another one.
+Components are ordered by least degree (Tinney and Walker, Proceedings of the IEEE 55, 1967); no pivoting between
+blocks. The order and the fill-in depend on the sparsity pattern only, and are kept until the pattern changes.
 """
 
 from __future__ import annotations
@@ -13,19 +13,19 @@ from sarrus.kernels.memory.contact_problem_layout import Parts, PartsWork
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import force_inline, internal
 
-# Velocities of a free body: blocks of such sizes are unrolled.
+# Velocities of a free body: loops over 6 × 6 blocks are unrolled.
 FREE = 6
 
 
 @internal
 def width_of(parts: Parts, c: int):
-    """Return how many velocities a component has."""
+    """Return the number of velocities of component c."""
     return parts.starts[c + 1] - parts.starts[c]
 
 
 @internal
 def order(parts: Parts, room: PartsWork, blocks: int):
-    """Order the components that the blocks of rows join, and find which blocks of the matrix are not zero."""
+    """Write the elimination order of the components that contact rows join, and the layout of the nonzero blocks."""
     count = 0
     fill(room.turn, -1.0, parts.components)
     for k in range(2 * blocks):
@@ -44,7 +44,7 @@ def order(parts: Parts, room: PartsWork, blocks: int):
     _take_least(room, count)
     for i in range(count):
         room.turn[int(room.members[i])] = room.place[i]
-    for i in range(count):  # every pair of neighbours, in its turn
+    for i in range(count):  # marks of nonzero blocks, in elimination order
         p = int(room.place[i])
         for j in range(count):
             room.slots[p * count + int(room.place[j])] = graph[i * count + j]
@@ -57,7 +57,7 @@ def order(parts: Parts, room: PartsWork, blocks: int):
 
 @internal
 def _take_least(room: PartsWork, count: int):
-    """Write the turn of each component to ``place``, and join in ``graph`` what fills in."""
+    """Write the place of each component in the least-degree order to ``place``, and add the fill-in to ``graph``."""
     graph, degree, near = room.graph, room.degree, room.near
     fill(degree, 0.0, count)
     for i in range(count):
@@ -87,7 +87,8 @@ def _take_least(room: PartsWork, count: int):
 
 @internal
 def _lay(parts: Parts, room: PartsWork, count: int):
-    """Give every block its place, the diagonal first, and list those behind the diagonal of each row."""
+    """Write the address of every block, diagonal blocks first, and the list of blocks right of the diagonal of each
+    row."""
     at = 0
     for i in range(count):
         n = width_of(parts, int(room.members[i]))
@@ -108,7 +109,7 @@ def _lay(parts: Parts, room: PartsWork, count: int):
 
 @internal
 def clear(parts: Parts, room: PartsWork):
-    """Begin with ones on the diagonal and zeros in the blocks that fill in."""
+    """Set the matrix to the identity: ones on the diagonal, zeros in all other blocks."""
     count = int(room.count[0])
     fill(room.matrix, 0.0, int(room.count[1]))
     for i in range(count):
@@ -119,13 +120,13 @@ def clear(parts: Parts, room: PartsWork):
 
 @force_inline
 def block_at(room: PartsWork, count: int, i: int, j: int):
-    """Return the block of two components in turn."""
+    """Return the block (i, j) of the matrix, i and j places in the elimination order."""
     return room.matrix + int(room.slots[i * count + j])
 
 
 @force_inline
 def subtract_product(a: Floats, b: Floats, out: Floats, rows: int, n: int, width: int):
-    """Subtract the product of a rows × n and an n × width matrix."""
+    """Subtract a b from ``out``, for a (rows × n) and b (n × width)."""
     for i in range(rows):
         for k in range(n):
             axpy(-a[i * n + k], b + k * width, out + i * width, width)
@@ -133,7 +134,7 @@ def subtract_product(a: Floats, b: Floats, out: Floats, rows: int, n: int, width
 
 @internal
 def subtract_free(a: Floats, b: Floats, out: Floats):
-    """Subtract the product of two matrices of free bodies, with a row of what remains at hand."""
+    """Subtract a b from ``out``, for 6 × 6 matrices of free bodies; each row of ``out`` is kept in registers."""
     for i in range(FREE):
         row = out + FREE * i
         c0, c1, c2, c3, c4, c5 = row[0], row[1], row[2], row[3], row[4], row[5]
@@ -150,7 +151,11 @@ def subtract_free(a: Floats, b: Floats, out: Floats):
 
 @force_inline
 def _invert_without_pivots(a: Floats, n: int, before: Floats):
-    """Replace a matrix by its inverse (Gauss and Jordan); False where a pivot is not positive, or next to nothing."""
+    """Replace a (n × n) by its inverse, by Gauss–Jordan elimination without pivoting; False where a pivot is too
+    small.
+
+    ``before`` is a copy of a: each pivot is compared with its diagonal entry.
+    """
     for k in range(n):
         pivot = a[k * (n + 1)]
         if not pivot > LEAST_BLOCK_PIVOT * before[k * (n + 1)]:
@@ -169,7 +174,7 @@ def _invert_without_pivots(a: Floats, n: int, before: Floats):
 
 @internal
 def invert(a: Floats, n: int, before: Floats, rest: Floats):
-    """Replace an n × n matrix by its inverse; the others have room for one. False if there is none."""
+    """Replace a (n × n) by its inverse; False where a is singular. ``before`` and ``rest`` are buffers (n × n)."""
     copy(a, before, n * n)
     good = _invert_without_pivots(a, FREE, before) if n == FREE else _invert_without_pivots(a, n, before)
     if good:
@@ -184,7 +189,7 @@ def invert(a: Floats, n: int, before: Floats, rest: Floats):
 
 @internal
 def eliminate(parts: Parts, room: PartsWork, speed: Floats):
-    """Solve for what is in ``speed``, in its place; False where a block has no inverse."""
+    """Replace the right-hand side ``speed`` by the solution; False where a diagonal block is singular."""
     count, behind = int(room.count[0]), room.behind
     for k in range(count):
         c = int(room.members[k])

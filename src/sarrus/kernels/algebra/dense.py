@@ -1,4 +1,4 @@
-"""Dense linear algebra in a fixed order of operations: what a run depends on and LAPACK would give in other bits."""
+"""Dense linear algebra with a fixed order of operations: the same bits on every processor, unlike LAPACK."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ SWEEPS = 60
 def dense(table: Integers, x: Floats, level: int) -> int:
     """Run operation ``level`` on matrices by rows in x, sizes in table; return 0, or −1 if it has no result.
 
-    PRODUCT: A (m × k), B (k × n), room for A B. SINGULAR: G (m × n, m ≤ n), room for V (m × m), σ (m) and as many more:
-    G becomes V G, its rows orthogonal, of the lengths σ, longest first. VALUES: A (m × n, m ≤ n), which is lost, and
-    room for its singular values (m) in any order, then for m + n numbers. LARGEST: A (m × n, m ≤ n) and room for the
-    largest one, then for 2 `LANCZOS` + m + n − 1 numbers. COMPLETION: m orthonormal rows and room for n − m more that
-    complete them. SOLUTION: A (m × m), B (m × n), which becomes A⁻¹ B. CHOLESKY: A (m × m) becomes L with L Lᵀ = A.
+    PRODUCT: A (m × k), B (k × n), then a buffer for A B. SINGULAR: G (m × n, m ≤ n), then buffers for V (m × m), σ
+    (m) and m more numbers: G becomes V G, with orthogonal rows of lengths σ, longest first. VALUES: A (m × n, m ≤ n;
+    overwritten), then buffers for its singular values (m), unsorted, and for m + n numbers. LARGEST: A (m × n, m ≤
+    n), then buffers for its largest singular value and for 2 `LANCZOS_STEPS` + m + n − 1 numbers. COMPLETION: m
+    orthonormal rows, then a buffer for n − m rows that complete them. SOLUTION: A (m × m), B (m × n); B becomes A⁻¹
+    B. CHOLESKY: A (m × m) becomes L with L Lᵀ = A.
     """
     m, n = table[0], table[1]
     if level == PRODUCT:
@@ -64,7 +65,7 @@ def _multiply(A: Floats, B: Floats, out: Floats, m: int, k: int, n: int):
 
 @internal
 def _turn(a: Floats, b: Floats, n: int, cosine: float, sine: float):
-    """Turn two rows in their plane."""
+    """Rotate the rows a and b (n,) in their plane by an angle given by ``cosine`` and ``sine``."""
     for c in range(n):
         p, q = a[c], b[c]
         a[c] = cosine * p + sine * q
@@ -73,14 +74,16 @@ def _turn(a: Floats, b: Floats, n: int, cosine: float, sine: float):
 
 @internal
 def orthogonalize(G: Floats, V: Floats, lengths: Floats, noise: Floats, m: int, n: int):
-    """One-sided Jacobi rotations (Hestenes 1958; Demmel and Veselić, SIAM J. Matrix Anal. Appl. 13, 1992).
+    """Replace G (m × n) by V G with orthogonal rows, longest first; return 0, −1 where G is not finite.
 
-    From the longest row on (de Rijk, SIAM J. Sci. Stat. Comput. 10, 1989). What rounding leaves in each row is counted:
-    one that is no longer than that has no direction that would settle, though as short a one of A itself has.
+    V (m × m) and the row lengths (m,) are written. Method: one-sided Jacobi rotations (Hestenes 1958; Demmel and
+    Veselić, SIAM J. Matrix Anal. Appl. 13, 1992), starting with the longest row (de Rijk, SIAM J. Sci. Stat. Comput.
+    10, 1989). ``noise`` counts the squared rounding error of each row. A row no longer than its rounding error is not
+    rotated, since its direction would never converge; an equally short row of A itself is rotated.
     """
     for k in range(m):
         set_unit(V + k * m, k, m)
-        lengths[k] = inner(G + k * n, G + k * n, n)  # squares, until the end
+        lengths[k] = inner(G + k * n, G + k * n, n)  # squared lengths, until the rotations end
         noise[k] = 0.0
     for _ in range(SWEEPS):
         clean = True
@@ -119,7 +122,7 @@ def orthogonalize(G: Floats, V: Floats, lengths: Floats, noise: Floats, m: int, 
 
 @internal
 def _longest(lengths: Floats, first: int, m: int):
-    """Return which of the rows from the ``first`` one on is the longest."""
+    """Return the index of the longest row among first … m − 1."""
     longest = first
     for j in range(first + 1, m):
         if lengths[j] > lengths[longest]:
@@ -129,7 +132,7 @@ def _longest(lengths: Floats, first: int, m: int):
 
 @internal
 def _exchange(G: Floats, V: Floats, lengths: Floats, noise: Floats, i: int, j: int, m: int, n: int):
-    """Exchange two rows with all that goes with them."""
+    """Exchange the rows i and j of G, V, ``lengths`` and ``noise``."""
     if i != j:
         lengths[i], lengths[j] = lengths[j], lengths[i]
         noise[i], noise[j] = noise[j], noise[i]
@@ -139,7 +142,11 @@ def _exchange(G: Floats, V: Floats, lengths: Floats, noise: Floats, i: int, j: i
 
 @internal
 def _complete(rows: Floats, m: int, n: int):
-    """Project axes on what is left, the first of those that lose little, and make them orthonormal."""
+    """Complete m orthonormal rows to an orthogonal n × n matrix; return 0, −1 on failure.
+
+    Each new row is an axis projected on the complement of the rows before it. The first axis is taken whose squared
+    projection is at least `COMPARABLE_AXES` × the largest squared projection.
+    """
     for k in range(m, n):
         row, largest = rows + k * n, 0.0
         for c in range(n):
@@ -164,7 +171,7 @@ def _complete(rows: Floats, m: int, n: int):
 
 @internal
 def eliminate(A: Floats, B: Floats, m: int, n: int):
-    """Gauss's elimination with row pivoting, the first of equal pivots."""
+    """Replace B (m × n) by A⁻¹ B, by Gaussian elimination with row pivoting; return 0, −1 where A is singular."""
     for k in range(m):
         row, pivot = A + k * m, k
         for i in range(k + 1, m):

@@ -1,9 +1,9 @@
 """Rank-revealing factorisation of a constraint matrix, and the minimum-norm solves that use it.
 
-A (m × n, rows are constraints) = Πᵀ L Qᵀ, with L lower trapezoidal, by Householder reflections with row
-pivoting; the same as column-pivoted QR of Aᵀ (Golub and Van Loan, Matrix Computations, 4th ed., §5.4.2).
-Where the rank r is below m, a second sweep reduces L = V T to a lower triangle T (complete orthogonal
-decomposition, ibid. §5.4.7), so that
+A (m × n, rows are constraints) = Πᵀ L Qᵀ, with L lower trapezoidal, by Householder reflections with row pivoting;
+this equals column-pivoted QR of Aᵀ (Golub and Van Loan, Matrix Computations, 4th ed., §5.4.2). Where the rank r is
+below m, a second sweep reduces L = V T to a lower triangle T (complete orthogonal decomposition, ibid. §5.4.7), so
+that
 
     A⁺ b = Q T⁻¹ Vᵀ Π b           least squares and minimum norm for any rank,
     (Aᵀ)⁺ g = Πᵀ V T⁻ᵀ Qᵀ g       minimum-norm multipliers.
@@ -26,31 +26,31 @@ from sarrus.kernels.platform.pointers import internal
 
 
 class Matrix(NamedTuple):
-    """A (m × n) by rows, which is factored in place, and what belongs to the factorisation."""
+    """Matrix A (m × n) by rows, factored in place, and the vectors of its factorisation."""
 
     rows: Any
     m: Any
     n: Any
     order: Any  # Π, integers
-    diagonal: Any  # the pivots L_kk in descending size, also the first one that was cut; zeros after it
+    diagonal: Any  # pivots L_kk in descending size, including the first rejected pivot; zeros after it
     beta: Any  # weights of the reflections that give L
-    beta2: Any  # and of those that give T
-    norms: Any  # of the rows, squared
+    beta2: Any  # weights of the reflections that give T
+    norms: Any  # squared norms of the rows
 
 
 @internal
 def matrix(table: Table, work: Workspace, rows: Floats, m: int):
-    """Return the matrix of m rows of length nv at ``rows``, with what a workspace has for its factorisation."""
+    """Return the matrix (m × nv) at ``rows``, with the vectors of the workspace for its factorisation."""
     order = la.permutation(table)
     return Matrix(rows, m, table.nv, order, work.diagonal, work.beta, work.beta2, work.norms)
 
 
 @internal
 def factor(A: Matrix, limit: int, cut: float, scale: float):
-    """Factor A and return its rank, −1 where it is not finite.
+    """Factor A; return its rank, −1 where A is not finite.
 
-    ``limit`` bounds the rank; a pivot is kept while it is above ``cut`` times the largest one or ``scale``, the
-    size that pivots have elsewhere, whichever is more.
+    ``limit`` bounds the rank. A pivot is kept while it is above ``cut`` times the larger of the first pivot and
+    ``scale``, the size of pivots in other configurations.
     """
     w, m, n, perm, diagonal, beta, norms = A.rows, A.m, A.n, A.order, A.diagonal, A.beta, A.norms
     steps = min(m, n)
@@ -104,7 +104,7 @@ def factor(A: Matrix, limit: int, cut: float, scale: float):
 
 @internal
 def reduce(A: Matrix, rank: int):
-    """Turn the trapezoid L (m × rank) into the triangle T by reflections from the left, last column first."""
+    """Replace the trapezoid L (m × rank) by the triangle T, by reflections from the left, last column first."""
     w, m, n, diagonal, beta2 = A.rows, A.m, A.n, A.diagonal, A.beta2
     for k in range(rank - 1, -1, -1):
         below = 0.0
@@ -116,7 +116,7 @@ def reduce(A: Matrix, rank: int):
         head = diagonal[k]
         size = np.sqrt(head * head + below)
         signed = -size if head > 0.0 else size
-        # v = (head − signed, below…), scaled so that its head is one.
+        # v = (head − signed, below…), scaled so that its first entry is 1.
         scale = 1.0 / (head - signed)
         for j in range(rank, m):
             w[j * n + k] *= scale
@@ -135,7 +135,7 @@ def reduce(A: Matrix, rank: int):
 
 @internal
 def _reflect_rows(A: Matrix, rank: int, k: int, y: Floats):
-    """Apply the k-th reflection of V, over the rows from ``rank`` on, to the vector y of their number."""
+    """Apply reflection k of V to the vector y (m,); it acts on entry k and on the entries from ``rank`` on."""
     w, m, n, weight = A.rows, A.m, A.n, A.beta2[k]
     if weight == 0.0:
         return
@@ -150,7 +150,7 @@ def _reflect_rows(A: Matrix, rank: int, k: int, y: Floats):
 
 @internal
 def least_squares(A: Matrix, rank: int, b: Floats, y: Floats, x: Floats):
-    """Write x = A⁺ b and, to y (≥ m), T⁻¹ Vᵀ Π b; return the norm of the residual b − A x."""
+    """Write x = A⁺ b (n,) and, to y (≥ m), T⁻¹ Vᵀ Π b; return the norm of the residual b − A x."""
     w, m, n, perm, diagonal = A.rows, A.m, A.n, A.order, A.diagonal
     for j in range(m):
         y[j] = b[perm[j]]
@@ -176,9 +176,9 @@ def least_squares(A: Matrix, rank: int, b: Floats, y: Floats, x: Floats):
 
 @internal
 def solve(A: Matrix, limit: int, cut: float, scale: float, b: Floats, y: Floats, x: Floats):
-    """Factor A and write x = A⁺ b; return (rank, norm of b − A x), rank −1 where it is not finite.
+    """Factor A and write x = A⁺ b (n,); return the rank and the norm of b − A x, rank −1 where A is not finite.
 
-    Arguments are those of `factor` and `least_squares`.
+    ``limit``, ``cut`` and ``scale`` are the arguments of `factor`; y is the buffer of `least_squares`.
     """
     rank = factor(A, limit, cut, scale)
     if rank < 0:
@@ -190,14 +190,14 @@ def solve(A: Matrix, limit: int, cut: float, scale: float, b: Floats, y: Floats,
 
 @internal
 def _reflect(row: Floats, weight: float, k: int, n: int, x: Floats):
-    """Apply I − weight · row rowᵀ, with row zero before entry k, to the vector x."""
+    """Apply I − weight · row rowᵀ to the vector x (n,); entries of ``row`` before entry k count as zero."""
     left = n - k
     axpy(-weight * dot(row + k, x + k, left), row + k, x + k, left)
 
 
 @internal
 def apply_q(A: Matrix, rank: int, x: Floats):
-    """Replace the vector x by Q x."""
+    """Replace the vector x (n,) by Q x."""
     w, n, beta = A.rows, A.n, A.beta
     for k in range(rank - 1, -1, -1):
         _reflect(w + k * n, beta[k], k, n, x)
@@ -205,7 +205,7 @@ def apply_q(A: Matrix, rank: int, x: Floats):
 
 @internal
 def apply_q_transposed(A: Matrix, rank: int, x: Floats):
-    """Replace the vector x by Qᵀ x."""
+    """Replace the vector x (n,) by Qᵀ x."""
     w, n, beta = A.rows, A.n, A.beta
     for k in range(rank):
         _reflect(w + k * n, beta[k], k, n, x)
@@ -213,7 +213,7 @@ def apply_q_transposed(A: Matrix, rank: int, x: Floats):
 
 @internal
 def multipliers(A: Matrix, rank: int, g: Floats, work: Floats, lam: Floats):
-    """Write the minimum-norm λ with Tᵀ Vᵀ Π λ = g, g the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
+    """Write the minimum-norm λ (m,) with Tᵀ Vᵀ Π λ = g, where g is the first ``rank`` entries of Qᵀ (Aᵀ λ)."""
     w, m, n, perm, diagonal = A.rows, A.m, A.n, A.order, A.diagonal
     copy(g, work, rank)
     for k in range(rank - 1, -1, -1):
@@ -232,7 +232,8 @@ def multipliers(A: Matrix, rank: int, g: Floats, work: Floats, lam: Floats):
 
 @internal
 def cholesky_ltl(a: Floats, n: int):
-    """Factor the symmetric n × n matrix at ``a`` in place as LᵀL (L in the lower triangle); False if not PD."""
+    """Replace the lower triangle of the symmetric a (n × n) by L with LᵀL = a; False where a is not positive
+    definite."""
     for k in range(n - 1, -1, -1):
         row = a + k * n
         pivot = row[k]
@@ -252,7 +253,7 @@ def cholesky_ltl(a: Floats, n: int):
 
 @internal
 def solve_l(a: Floats, n: int, x: Floats):
-    """Replace the vector at x by L⁻¹ x."""
+    """Replace the vector x (n,) by L⁻¹ x."""
     for k in range(n):
         value = x[k] / a[k * (n + 1)]
         x[k] = value
@@ -262,7 +263,7 @@ def solve_l(a: Floats, n: int, x: Floats):
 
 @internal
 def solve_l_rows(a: Floats, n: int, x: Floats, count: int):
-    """Replace the n × count matrix at x by L⁻¹ x."""
+    """Replace the matrix x (n × count) by L⁻¹ x."""
     for k in range(n):
         row = x + k * count
         divide(row, a[k * (n + 1)], count)
@@ -272,7 +273,7 @@ def solve_l_rows(a: Floats, n: int, x: Floats, count: int):
 
 @internal
 def solve_l_transposed_rows(a: Floats, n: int, x: Floats, count: int):
-    """Replace the n × count matrix at x by L⁻ᵀ x."""
+    """Replace the matrix x (n × count) by L⁻ᵀ x."""
     for k in range(n - 1, -1, -1):
         row = x + k * count
         divide(row, a[k * (n + 1)], count)
@@ -282,7 +283,7 @@ def solve_l_transposed_rows(a: Floats, n: int, x: Floats, count: int):
 
 @internal
 def solve_l_transposed(a: Floats, n: int, x: Floats):
-    """Replace the vector at x by L⁻ᵀ x; so a row of A becomes a row of A L⁻¹."""
+    """Replace the vector x (n,) by L⁻ᵀ x; applied to a row of A it gives the row of A L⁻¹."""
     for k in range(n - 1, -1, -1):
         row = a + k * n
         value = x[k] / row[k]

@@ -1,4 +1,4 @@
-"""Powers for step control: square roots and products, hence the same bits on every processor."""
+"""Powers for step control by square roots and products: the same bits on every processor."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from sarrus.kernels.platform.pointers import internal
 
-# Digits of the exponent after the point that count.
+# Number of binary digits of the exponent after the point that are used.
 DIGITS = 20
 
 
 @internal
 def power(x: float, exponent: float):
-    """Return x to a power, for x ≥ 0; the exponent is cut to 20 binary digits after the point."""
+    """Return x to the power ``exponent``, for x ≥ 0; the exponent is cut to 20 binary digits after the point."""
     left = abs(exponent)
     result, factor = 1.0, x
     while left >= 1.0 and result > 0.0 and result < np.inf:

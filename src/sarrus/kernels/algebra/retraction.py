@@ -1,4 +1,4 @@
-"""Steps of configurations, and how large steps and residuals are in characteristic units."""
+"""Retraction q ⊕ δ of configurations, and the size of steps and residuals in characteristic units."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def normalize(table: Table, x: Floats):
-    """Scale the quaternions in x to length one."""
+    """Scale the quaternions in x to length one, in place."""
     for k in range(table.n_quaternions):
         i = table[la.QUATERNIONS + k]
         size = np.sqrt(x[i] ** 2 + x[i + 1] ** 2 + x[i + 2] ** 2 + x[i + 3] ** 2)
@@ -23,9 +23,9 @@ def normalize(table: Table, x: Floats):
 
 @internal
 def retract(table: Table, x: Floats, step: Floats, scratch: Floats):
-    """Replace q in x by q ⊕ the vector at ``step``: along N(q) step, quaternions back to unit length.
+    """Replace q in x by q ⊕ ``step`` (nv,): q + N(q) step, with quaternions scaled to length one.
 
-    ``scratch`` has room for x and q̇.
+    ``scratch`` is a buffer for x and q̇.
     """
     nq, nv = table.nq, table.nv
     if table.simple_rate == 1:
@@ -41,7 +41,7 @@ def retract(table: Table, x: Floats, step: Floats, scratch: Floats):
 
 @internal
 def longest_entry(table: Table, step: Floats):
-    """Return the largest entry of the step at ``step``, in radians and characteristic lengths."""
+    """Return the largest |entry| of ``step`` (nv,), in radians and characteristic lengths."""
     factors, longest = la.factors_of(table), 0.0
     for i in range(table.nv):
         longest = max(longest, abs(step[i]) * factors.velocities[i])
@@ -50,7 +50,7 @@ def longest_entry(table: Table, step: Floats):
 
 @internal
 def largest_gap(table: Table, residual: Floats, count: int):
-    """Return the largest residual of the first rows in characteristic units; infinite where one is no number."""
+    """Return the largest |residual| of the first ``count`` rows in characteristic units; infinite for a NaN."""
     factors, largest = la.factors_of(table), 0.0
     for j in range(count):
         value = abs(residual[j]) * factors.rows[j]

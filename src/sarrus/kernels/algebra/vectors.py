@@ -1,6 +1,6 @@
-"""Vectors of n numbers and their products with matrices, by rows: a fixed order of operations, unlike that of a BLAS.
+"""Vectors of n numbers and their products with matrices by rows, in a fixed order of operations (unlike a BLAS).
 
-The code of most goes into the callers, as loops written there would.
+Most functions are inlined into their callers.
 """
 
 from __future__ import annotations
@@ -13,63 +13,63 @@ from sarrus.kernels.platform.pointers import force_inline, internal
 
 @force_inline
 def copy(x: Any, y: Any, n: int):
-    """Write x to y, from the first number on."""
+    """Write x (n,) to y, from the first number on."""
     for i in range(n):
         y[i] = x[i]
 
 
 @force_inline
 def copy_scaled(factor: float, x: Floats, y: Floats, n: int):
-    """Write a multiple of x to y."""
+    """Write ``factor`` × x (n,) to y."""
     for i in range(n):
         y[i] = factor * x[i]
 
 
 @force_inline
 def fill(x: Any, value: float, n: int):
-    """Write one number to all of x."""
+    """Set all n numbers of x to ``value``."""
     for i in range(n):
         x[i] = value
 
 
 @force_inline
 def set_unit(x: Floats, k: int, n: int):
-    """Write the k-th unit vector to x."""
+    """Write the k-th unit vector (n,) to x."""
     fill(x, 0.0, n)
     x[k] = 1.0
 
 
 @force_inline
 def multiply(x: Floats, factor: float, n: int):
-    """Multiply x by a number."""
+    """Multiply x (n,) by ``factor``, in place."""
     for i in range(n):
         x[i] *= factor
 
 
 @force_inline
 def divide(x: Floats, divisor: float, n: int):
-    """Divide x by a number."""
+    """Divide x (n,) by ``divisor``, in place."""
     for i in range(n):
         x[i] /= divisor
 
 
 @force_inline
 def axpy(factor: float, x: Floats, y: Floats, n: int):
-    """Add a multiple of x to y."""
+    """Add ``factor`` × x (n,) to y."""
     for i in range(n):
         y[i] += factor * x[i]
 
 
 @force_inline
 def add(x: Floats, y: Floats, n: int):
-    """Add x to y."""
+    """Add x (n,) to y."""
     for i in range(n):
         y[i] += x[i]
 
 
 @force_inline
 def dot(x: Floats, y: Floats, n: int):
-    """Return the scalar product, summed from the first product on."""
+    """Return the scalar product of x and y (n,), summed from the first product on."""
     total = 0.0
     for i in range(n):
         total += x[i] * y[i]
@@ -78,7 +78,7 @@ def dot(x: Floats, y: Floats, n: int):
 
 @force_inline
 def dot_from(start: float, x: Floats, y: Floats, n: int):
-    """Return the scalar product, summed from a number on."""
+    """Return ``start`` plus the scalar product of x and y (n,), summed from ``start`` on."""
     for i in range(n):
         start += x[i] * y[i]
     return start
@@ -86,7 +86,7 @@ def dot_from(start: float, x: Floats, y: Floats, n: int):
 
 @internal
 def inner(a: Floats, b: Floats, n: int):
-    """Return the scalar product of two long vectors, by four sums of every fourth product."""
+    """Return the scalar product of two long vectors (n,), by four sums of every fourth product."""
     one, two, three, four = 0.0, 0.0, 0.0, 0.0
     whole = n - n % 4
     for c in range(0, whole, 4):
@@ -99,7 +99,10 @@ def inner(a: Floats, b: Floats, n: int):
 
 @force_inline
 def clear_dot(start: float, x: Floats, y: Floats, n: int, noise: float):
-    """Return what `dot_from` does, zero where that is at most this part of the magnitudes that are summed: rounding."""
+    """Return ``start`` plus the scalar product of x and y (n,), or zero where the sum is rounding.
+
+    It is rounding where it is at most ``noise`` × the sum of the magnitudes of its terms.
+    """
     total, size = start, abs(start)
     for i in range(n):
         product = x[i] * y[i]
@@ -110,16 +113,16 @@ def clear_dot(start: float, x: Floats, y: Floats, n: int, noise: float):
 
 @force_inline
 def swap(x: Floats, y: Floats, n: int):
-    """Exchange two vectors."""
+    """Exchange the vectors x and y (n,)."""
     for i in range(n):
         x[i], y[i] = y[i], x[i]
 
 
 @force_inline
 def is_finite(x: Any, n: int):
-    """Tell whether all of x are finite: zero times anything else is no number, and that is unequal to everything.
+    """Tell whether all n numbers of x are finite: 0 × (infinity or NaN) is NaN, which is unequal to 0.
 
-    Each is looked at on its own, for a sum would have to wait for every addition.
+    Entries are tested one by one, since a sum would have to wait for every addition.
     """
     i = 0
     while i < n and 0.0 * x[i] == 0.0:
@@ -129,13 +132,13 @@ def is_finite(x: Any, n: int):
 
 @internal
 def times(matrix: Floats, rows: int, n: int, x: Floats, out: Floats):
-    """Write the product of a rows × n matrix with a vector."""
+    """Write the product of ``matrix`` (rows × n) and x (n,) to ``out`` (rows,)."""
     for i in range(rows):
         out[i] = dot(matrix + i * n, x, n)
 
 
 @internal
 def add_transposed(matrix: Floats, rows: int, n: int, x: Floats, out: Floats):
-    """Add the product of a transposed rows × n matrix with a vector."""
+    """Add the product of the transpose of ``matrix`` (rows × n) and x (rows,) to ``out`` (n,)."""
     for i in range(rows):
         axpy(x[i], matrix + i * n, out, n)

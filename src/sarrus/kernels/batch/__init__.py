@@ -1,1 +1,1 @@
-"""Many runs in kernels: one after the other, and side by side in the lanes of the processor."""
+"""Batches of runs in kernels: in sequence, and in parallel lanes of the processor."""

@@ -1,4 +1,4 @@
-"""Many runs one after the other, and their starts, with no Python per run."""
+"""Batch of runs, one after the other, and projection of their starts, without Python in between."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sarrus.kernels.solve.invariants import begin_invariants
 
 
 def batch(table: Table, x: Floats, level: int) -> int:
-    """Do the runs ``first`` to before ``last`` of the batch; x is room for one state. Returns 0."""
+    """Compute the runs ``first`` … ``last`` − 1 of the batch; x is a buffer for one state. Returns 0."""
     todo = table.batch
     for run in range(todo.first, todo.last):
         _run(table, todo, run, x)
@@ -28,7 +28,7 @@ def batch(table: Table, x: Floats, level: int) -> int:
 
 @internal
 def _run(table: Table, todo: BatchTable, run: int, x: Floats):
-    """Do one run."""
+    """Compute one run of the batch and write its samples and its outcome."""
     times, state = todo.times, table.run
     begin(table, todo, state, run, x)
     code, sample = rs.DONE, 0
@@ -52,7 +52,7 @@ def _run(table: Table, todo: BatchTable, run: int, x: Floats):
 
 @internal
 def begin(table: Table, todo: BatchTable, state: Run, run: int, x: Floats):
-    """Fetch the start of a run, and the values of invariants that it is to keep."""
+    """Write the start of a run to x, and initialise its run state, contacts and invariants."""
     template = todo.template
     copy(template, state, rs.N_STATE)
     fetch(table, todo, run, x)
@@ -65,7 +65,7 @@ def begin(table: Table, todo: BatchTable, state: Run, run: int, x: Floats):
 
 @internal
 def fetch(table: Table, todo: BatchTable, run: int, x: Floats):
-    """Copy the state of a run to x."""
+    """Copy the state of a run of the batch to x."""
     size = la.input_size(table)
     own = todo.states + run * size
     copy(own, x, size)
@@ -73,7 +73,7 @@ def fetch(table: Table, todo: BatchTable, run: int, x: Floats):
 
 @internal
 def exchange_bounds(table: Table, todo: BatchTable, run: int, back: bool):
-    """Copy the bounds of stops that act in a run to the table, or ``back``."""
+    """Copy the bounds of a run's stops to the table or, with ``back``, from the table to the run."""
     contact_table = table.contact_table
     own = todo.bounds + run * contact_table.stops
     if back:
@@ -84,7 +84,7 @@ def exchange_bounds(table: Table, todo: BatchTable, run: int, back: bool):
 
 @internal
 def store(table: Table, todo: BatchTable, run: int, x: Floats):
-    """Copy x to the state of a run."""
+    """Copy x to the state of a run of the batch."""
     size = la.input_size(table)
     own = todo.states + run * size
     copy(x, own, size)
@@ -92,7 +92,7 @@ def store(table: Table, todo: BatchTable, run: int, x: Floats):
 
 @internal
 def hold_inputs(table: Table, todo: BatchTable, run: int, interval: int, x: Floats):
-    """Put the controls of an interval into x, if they are given."""
+    """Write the controls of an interval to x, if controls are given."""
     if not exists(todo.inputs):
         return
     first, own = table.nq + table.nv, held_inputs(table, todo, run, interval)
@@ -101,13 +101,13 @@ def hold_inputs(table: Table, todo: BatchTable, run: int, interval: int, x: Floa
 
 @internal
 def held_inputs(table: Table, todo: BatchTable, run: int, interval: int):
-    """Return the controls that a run holds in an interval."""
+    """Return the address of the controls (nu,) that a run holds in an interval."""
     return todo.inputs + (run * todo.n_intervals + interval) * table.nu
 
 
 @internal
 def end_of(todo: BatchTable, times: Times, interval: int):
-    """Return when an interval of the inputs ends."""
+    """Return the end time of an interval of the inputs [s]."""
     if interval >= todo.n_intervals - 1:
         return times.end
     return times.begin + (interval + 1) * times.hold
@@ -115,7 +115,10 @@ def end_of(todo: BatchTable, times: Times, interval: int):
 
 @internal
 def keep(table: Table, todo: BatchTable, run: int, row: int, sample: int):
-    """Keep a row of the block as a sample of a run, the last one where there is room for one, and fold it."""
+    """Store a row of the block as a sample of a run, and update the run's least, greatest, sum and sum of squares.
+
+    Samples beyond ``n_samples`` overwrite sample n_samples − 1.
+    """
     width = bl.record_width(table)
     values = todo.block + row * width
     slot = run * todo.n_samples + min(sample, todo.n_samples - 1)
@@ -142,7 +145,7 @@ def keep(table: Table, todo: BatchTable, run: int, row: int, sample: int):
 
 @internal
 def finish_run(table: Table, todo: BatchTable, run: int, code: int, samples: int, x: Floats):
-    """Note the end of a run, whose state the table points to."""
+    """Store the final state of a run and write its outcome; ``table.run`` is its run state."""
     state = table.run
     store(table, todo, run, x)
     if exists(table.contact_table):
@@ -160,7 +163,8 @@ def finish_run(table: Table, todo: BatchTable, run: int, code: int, samples: int
 
 
 def prepare(table: Table, x: Floats, level: int) -> int:
-    """Project the starts of the runs to do on the constraints and tell about each in its outcome; returns 0."""
+    """Project the starts of the runs on the constraints and write the checks of each start to its outcome; returns
+    0."""
     todo = table.batch
     work = la.workspace(table)
     nh, nc = table.nh, table.nc
@@ -190,7 +194,7 @@ def prepare(table: Table, x: Floats, level: int) -> int:
 
 @internal
 def _largest(values: Floats, count: int):
-    """Return the largest absolute value; NaN if there is one."""
+    """Return the largest |value| of ``count`` values, NaN if one of them is not finite."""
     largest = 0.0
     for i in range(count):
         value = abs(values[i])

@@ -1,7 +1,7 @@
-"""Runs side by side that leave the region of stability; `sarrus.kernels.integrate.stiffness` is for a single run.
+"""Stability of runs in lanes: detection of steps outside the region of stability of the method.
 
-A lane is looked at every few steps, and at every step while errors grow: by what it does itself, not by what those
-beside it do.
+For single runs see `sarrus.kernels.integrate.stiffness`. A lane is checked every few steps, and at every step while
+errors grow. The check of a lane depends on its own run only.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from sarrus.kernels.memory.tolerances import STABILITY_OF_RK4
 from sarrus.kernels.platform.pointers import internal, run_at
 
 W = bl.LANES
-# Steps from one look to the next where errors do not grow; ``rise`` of a lane that was not looked at.
+# Steps between checks where errors do not grow; value of ``rise`` for a lane that was not checked.
 LOOK_EVERY, NOT_LOOKED = 8, -1.0
 
 
 @internal
 def measure_lanes(table: Table, step: int, lane: Lanes):
-    """Write to ``rise`` and ``way`` of each lane what `stiffness.classical_size` is made of, from the stages."""
+    """Write the squared differences of stages for `stiffness.classical_size` to ``rise`` and ``way`` of each lane."""
     pitch, slopes, due = slope_width(table), lane.slopes, step % LOOK_EVERY == 0
     wanted = due
     for k in range(W):
@@ -48,15 +48,15 @@ def measure_lanes(table: Table, step: int, lane: Lanes):
 
 @internal
 def _grows(lane: Lanes, k: int):
-    """Tell whether the errors of a lane grew in its last step."""
+    """Tell whether the errors of lane k grew in its last step."""
     return run_at(lane.states + k * N_STATE).unstable > 0.0
 
 
 @internal
 def note_lane(table: Table, h: float, k: int, lane: Lanes, state: Run, x: Floats):
-    """Count the last step of a lane for or against stability, now that the slope at its end is there, in slopes[0].
+    """Update the stability count of lane k for its last step, whose end has its slope in slopes[0].
 
-    That of its last stage still is in slopes[3]; x is room for one state.
+    The slope of the last stage is in slopes[3]; x is a buffer for one state.
     """
     rise, way, pitch = lane.rise[k], lane.way[k], slope_width(table)
     if rise == NOT_LOOKED:

@@ -1,10 +1,10 @@
-"""Runs side by side: fixed steps of LANES runs at once by straight-line code, one run in each lane.
+"""Runs in lanes: fixed steps of LANES runs at once by straight-line code, one run in each lane.
 
-A lane whose constraints come near a singular configuration, or that straight-line code cannot serve for another reason,
-goes on alone for a stretch of steps, by the kernel that decides ranks, and waits there for the others. What a run does
-never depends on the runs beside it.
+A lane whose constraints come near a singular configuration, or whose straight-line code fails for another reason, is
+advanced alone for a stretch of steps by the kernel that decides ranks, and then waits for the other lanes. The result
+of a run never depends on the runs beside it.
 
-Number i of lane k lies at ``array[LANES * i + k]``.
+Number i of lane k is at ``array[LANES * i + k]``.
 """
 
 from __future__ import annotations
@@ -40,15 +40,16 @@ from sarrus.kernels.solve.acceleration import are_regular
 from sarrus.kernels.solve.tolerances import CLOSED_TO_ROUNDING
 
 W = bl.LANES
-# Newton steps on the positions after each step, at most; from the second one on loops that are open by no more than
-# rounding are closed.
+# Largest number of Newton corrections of the positions after each step. From the second correction on, a residual of
+# rounding is accepted.
 CORRECTIONS = 4
-# What a lane is doing.
+# Modes of a lane.
 AWAKE, ASLEEP, ENDED = 0.0, 1.0, 2.0
 
 
 def lanes(table: Table, x: Floats, level: int) -> int:
-    """Do the runs ``first`` to before ``last`` of the batch, at most LANES; x is room for one state. Returns 0."""
+    """Compute the runs ``first`` … ``last`` − 1 of the batch, at most LANES; x is a buffer for one state. Returns
+    0."""
     todo = table.batch
     times, lane, size = todo.times, lanes_of(table, todo), la.input_size(table)
     count, steps = todo.last - todo.first, todo.steps
@@ -85,7 +86,7 @@ def lanes(table: Table, x: Floats, level: int) -> int:
 
 @internal
 def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Floats):
-    """Put each run into its lane; lanes to spare repeat the last one and are asleep for good."""
+    """Write the start of each run to its lane; spare lanes repeat the last run and have the mode ENDED."""
     size = la.input_size(table)
     for k in range(W):
         run = todo.first + min(k, count - 1)
@@ -101,7 +102,7 @@ def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Flo
 
 @internal
 def _rouse(lane: Lanes, step: int):
-    """Wake the lanes that have waited until this step."""
+    """Set lanes that have waited until this step to AWAKE."""
     for k in range(W):
         if lane.mode[k] == ASLEEP and lane.until[k] <= step:
             lane.mode[k] = AWAKE
@@ -111,7 +112,7 @@ def _rouse(lane: Lanes, step: int):
 
 @internal
 def _any_awake(lane: Lanes):
-    """Tell whether a lane is awake."""
+    """Tell whether any lane is AWAKE."""
     found = False
     for k in range(W):
         found = found or lane.mode[k] == AWAKE
@@ -120,7 +121,7 @@ def _any_awake(lane: Lanes):
 
 @internal
 def _hold(table: Table, todo: BatchTable, step: int, lane: Lanes):
-    """Put the controls that are held during this step into the lanes that are awake, if they are given."""
+    """Write the controls held during this step to the lanes that are AWAKE, if controls are given."""
     if not exists(todo.inputs):
         return
     nu, first = table.nu, table.nq + table.nv
@@ -135,7 +136,8 @@ def _hold(table: Table, todo: BatchTable, step: int, lane: Lanes):
 
 @internal
 def _stages(table: Table, todo: BatchTable, step: int, time: float, target: float, lane: Lanes, x: Floats):
-    """Run the four stages and write the unprojected end to ``after``; what is not clear goes on alone."""
+    """Compute the four stages and write the unprojected end of the step to ``after``; unclear lanes are advanced
+    alone."""
     n, nu = table.nq + table.nv, table.nu
     a, b, c = table.stage_weights, table.end_weights, table.nodes
     settings, h = table.settings, target - time
@@ -181,7 +183,7 @@ def _combine(table: Table, weights: Floats, count: int, h: float, lane: Lanes):
 
 @internal
 def _slope(table: Table, todo: BatchTable, states: Floats, slope: Floats, lane: Lanes):
-    """Write (q̇, a, gauge) at the states, after the control law has had its say."""
+    """Write (q̇, a, conditioning) at the states to ``slope``, after the control law has set u within its bounds."""
     if todo.control != 0:
         nu, first = table.nu, W * (table.nq + table.nv)
         bounds = table.bounds
@@ -194,16 +196,16 @@ def _slope(table: Table, todo: BatchTable, states: Floats, slope: Floats, lane: 
 
 @internal
 def _is_clear(settings: Settings, conditioning: Any):
-    """Tell whether the rows are clearly independent, so that straight-line code is exact."""
+    """Tell whether the rows of a lane are clearly independent, so that straight-line code is accurate."""
     regular = are_regular(settings, conditioning[W * LEAST_PIVOT], conditioning[W * LARGEST_ENTRY])
     return conditioning[W * CLEARANCE] > CLEARANCE_OF_LANES and regular
 
 
 @internal
 def _is_far(settings: Settings, lane: Lanes, n: int, k: int):
-    """Tell whether a lane is far from singular configurations, and note its smallest pivot.
+    """Tell whether lane k is far from singular configurations, and store its smallest pivot.
 
-    Near them the stages are to be projected too; see `sarrus.kernels.integrate.stepping.stages`.
+    Near them the stages must be projected too; see `sarrus.kernels.integrate.stepping.stages`.
     """
     pivot = np.sqrt(lane.slopes[W * n + W * LEAST_PIVOT + k])
     greatest = max(lane.greatest[k], pivot)
@@ -214,9 +216,9 @@ def _is_far(settings: Settings, lane: Lanes, n: int, k: int):
 
 @internal
 def _close(table: Table, todo: BatchTable, lane: Lanes):
-    """Project positions and velocities on the constraints; OPEN is infinite where that fails.
+    """Project positions and velocities on the constraints; ``lane.open`` is the residual, infinite where this fails.
 
-    A lane that is closed stays as it is while others are corrected once more: none depends on another.
+    A lane that has converged is not changed while other lanes are corrected further, so no lane depends on another.
     """
     nq, nv, nh = table.nq, table.nv, table.nh
     tolerance, factors = table.settings.position_tolerance, la.factors_of(table)
@@ -244,7 +246,7 @@ def _close(table: Table, todo: BatchTable, lane: Lanes):
 
 @internal
 def _accept(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Floats):
-    """Let a lane go on from the end of its step, and sample it if that is due."""
+    """Copy the end of the step of lane k to ``before``, and store a sample if it is due."""
     size, steps = la.input_size(table), todo.steps
     for i in range(table.nq + table.nv + table.nu + 1):
         lane.before[W * i + k] = lane.after[W * i + k]
@@ -258,7 +260,7 @@ def _accept(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: F
 
 @internal
 def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Floats):
-    """Have one lane go through a stretch of steps on its own."""
+    """Advance lane k alone through a stretch of steps, by the kernel of single runs."""
     size, clock = la.input_size(table), table.nq + table.nv + table.nu
     times, run, steps = todo.times, todo.first + k, todo.steps
     state = _state(lane, k)
@@ -276,7 +278,7 @@ def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Fl
             done += 1
             if done % todo.every == 0 or done == steps:
                 keep(table, todo, run, row, _number(todo, done))
-        # A step that passes a singular configuration may end beyond its target: then there is one more.
+        # A step that passes a singular configuration may end beyond its target: then another step follows.
         ahead = x[clock] - (times.begin + state.steps * times.step)
         if code != rs.RUNNING or abs(ahead) <= SAME_INSTANT * times.step:
             break
@@ -293,7 +295,7 @@ def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Fl
 
 @internal
 def _advance(table: Table, todo: BatchTable, state: Run, x: Floats, limit: int):
-    """Call the kernel of a single run with the state of a lane."""
+    """Call the kernel of single runs with the run state of a lane; return its code."""
     own = table.run
     table.run = state
     code = call_kernel(todo.advance, table, x, limit)
@@ -303,7 +305,7 @@ def _advance(table: Table, todo: BatchTable, state: Run, x: Floats, limit: int):
 
 @internal
 def _finish(table: Table, todo: BatchTable, k: int, code: int, samples: int, lane: Lanes, x: Floats):
-    """Note the end of the run in a lane."""
+    """Store the final state and write the outcome of the run in lane k."""
     own = table.run
     table.run = _state(lane, k)
     finish_run(table, todo, todo.first + k, code, samples, x)
@@ -312,27 +314,27 @@ def _finish(table: Table, todo: BatchTable, k: int, code: int, samples: int, lan
 
 @internal
 def _state(lane: Lanes, k: int):
-    """Return the state of the run in a lane."""
+    """Return the run state of lane k."""
     return run_at(lane.states + k * rs.N_STATE)
 
 
 @internal
 def _gather(lane: Lanes, k: int, size: int, x: Floats):
-    """Copy the state in a lane to x."""
+    """Copy the state in lane k to x."""
     for i in range(size):
         x[i] = lane.before[W * i + k]
 
 
 @internal
 def _number(todo: BatchTable, step: int):
-    """Return the number of the sample after a step; the end of a run is always one."""
+    """Return the number of the sample after a step; the end of a run is always a sample."""
     beyond = step == todo.steps and step % todo.every != 0
     return step // todo.every + (1 if beyond else 0)
 
 
 @internal
 def _sample(table: Table, todo: BatchTable, run: int, number: int, x: Floats):
-    """Keep the state x as a sample of a run, with control, acceleration, multipliers and pivots."""
+    """Store the state x as a sample of a run, with control, acceleration, multipliers and pivots."""
     work = la.workspace(table)
     table.records, table.run.filled = todo.block, 0.0
     set_control(table, x, work)

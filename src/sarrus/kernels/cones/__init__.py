@@ -1,1 +1,1 @@
-"""Cone programs in kernels: a primal-dual interior-point method and Newton's method on the active rows."""
+"""Cone programs in kernels: primal-dual interior-point method, and Newton's method on the active set."""

@@ -1,15 +1,15 @@
-"""Newton's method on the rows that are active: a cone program to the last digit, from a guess of what they are.
+"""Newton's method on the active set of a cone program: its solution to rounding, from a guess of the active rows.
 
 A cone is active in one of two ways: at its boundary, c = s₀ − ‖s₁‖ = 0 with one multiplier y and z = y (1, −s₁/‖s₁‖),
-or at its apex, s = 0 with any z in the cone. With the active rows c(x) = 0 and their slopes J, a step solves
+or at its apex, s = 0 with any z in the cone. With the active rows c(x) = 0 and their Jacobian J, a step solves
 
     H Δx − Jᵀy = −(P x + q),    J Δx = −c,    H = P + Σ y (−∇²c),
 
-in the null space of J, found with its rank: where active rows depend on each other, y is the nearest to that before,
-which keeps the signs that the interior-point method found. A guess that is the answer of another program may be wrong:
-where a step leaves the cones, rows are marked anew by what it found, as in a primal-dual active-set method
-(Hintermüller, Ito and Kunisch 2002). The answer counts only if all of the conditions of optimality hold, those of the
-rows left out too.
+in the null space of J, found with its rank. Where active rows depend on each other, y is the solution nearest to the
+previous y, which keeps the signs found by the interior-point method. A guess taken from the solution of another
+program may be wrong: where a step leaves the cones, the active set is guessed anew from its s and z, as in a
+primal-dual active-set method (Hintermüller, Ito and Kunisch 2002). The solution is accepted only if all optimality
+conditions hold, also those of inactive rows.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ INACTIVE, BOUNDARY, APEX = 0.0, 1.0, 2.0
 
 @internal
 def classify(work: ConeWorkspace, shape: Shape):
-    """Guess from the trial's s and z which rows are active: by where s − z is projected to in the cones."""
+    """Write the active set guessed from the trial's s and z to ``work.kind``, by projecting s − z on the cones."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
         work.kind[i] = BOUNDARY if work.trial_s[i] < work.trial_z[i] else INACTIVE
@@ -64,11 +64,14 @@ def classify(work: ConeWorkspace, shape: Shape):
 
 @internal
 def optimize_active(work: ConeWorkspace, shape: Shape, anew: bool):
-    """Solve for the rows marked in work.kind from the x at work.trial on; True where that is the solution, then there
-    with s at work.trial_s and z at work.trial_z. ``anew`` says that rows may be marked anew."""
+    """Solve for the active set ``work.kind`` from x at ``work.trial``; True where the result is optimal to rounding.
+
+    x is left at ``work.trial``, s at ``work.trial_s``, z at ``work.trial_z``. With ``anew`` the active set may be
+    guessed again.
+    """
     n, perm = shape.n, shape.order
     way = work.rest
-    # lengths: x1, x2, rest, rhs_x have room for n, the others for m; ranks are at most n
+    # buffers: x1, x2, rest, rhs_x have n numbers, the remaining ones m; ranks are at most n
     before = np.inf
     _slack(work, shape)
     for _ in range(_STEPS):
@@ -81,7 +84,7 @@ def optimize_active(work: ConeWorkspace, shape: Shape, anew: bool):
             rank, _ = fa.solve(active, n, ACTIVE_ROWS_CUT, 1.0, work.centred, work.missed, way)
             if rank < 0:
                 return False
-        # the gradient after the step within the rows; then the step along them
+        # gradient after the step in the range of Jᵀ; then the step in the null space of J
         for a in range(n):
             work.slope[a] += dot(work.normal + a * n, way, n)
         free = n - rank
@@ -120,22 +123,25 @@ def optimize_active(work: ConeWorkspace, shape: Shape, anew: bool):
 
 @internal
 def _gradient(work: ConeWorkspace, n: int, out: Floats):
-    """Write P x + q of the trial."""
+    """Write P x + q (n,) of the trial to ``out``."""
     for a in range(n):
         out[a] = work.q[a] + dot(work.p + a * n, work.trial, n)
 
 
 @internal
 def _slack(work: ConeWorkspace, shape: Shape):
-    """Write s of the trial to work.trial_s."""
+    """Write s = h − G x (m,) of the trial to ``work.trial_s``."""
     for i in range(shape.m):
         work.trial_s[i] = work.h[i] - dot(work.g + i * shape.n, work.trial, shape.n)
 
 
 @internal
 def _active(work: ConeWorkspace, shape: Shape):
-    """Write J to work.spare, −c to work.centred, H to work.normal, the multipliers y so far to
-    work.change and Jᵀy to work.pull; return how many rows J has."""
+    """Write the equations of the active set; return the number of rows of J.
+
+    J goes to work.spare, −c to work.centred, H to work.normal, the multipliers y so far to work.change, Jᵀy to
+    work.pull.
+    """
     n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
     copy(work.p, work.normal, n * n)
     rows = 0
@@ -167,7 +173,7 @@ def _active(work: ConeWorkspace, shape: Shape):
 
 @internal
 def _boundary(work: ConeWorkspace, n: int, at: int, size: int, row: int):
-    """Write the row of a cone at its boundary and add its curvature to H."""
+    """Write the row of J and −c of a cone at its boundary, and add the curvature of the cone to H."""
     out, ray = work.spare + row * n, work.ds + at + 1
     y = max(work.trial_z[at], 0.0) / max(work.ds[at], LEAST_DIVISOR)
     fill(out, 0.0, n)
@@ -185,8 +191,11 @@ def _boundary(work: ConeWorkspace, n: int, at: int, size: int, row: int):
 
 @internal
 def _reduce(work: ConeWorkspace, active: Matrix, rank: int, free: int):
-    """Write a basis of the null space of J to work.along and the factor of H on it, with a ridge for directions that
-    cost nothing, to work.reduced; False where there is none."""
+    """Write a basis of the null space of J to work.along and the Cholesky factor of H on it to work.reduced.
+
+    H gets a ridge, so that directions without cost have a factor. False where H on the null space is not positive
+    definite.
+    """
     n = active.n
     for k in range(free):
         column = work.along + k * n
@@ -206,7 +215,8 @@ def _reduce(work: ConeWorkspace, active: Matrix, rank: int, free: int):
 
 @internal
 def _spread(work: ConeWorkspace, shape: Shape):
-    """Write s to work.trial_s and the multipliers of the active rows as z to work.trial_z, along the rays of s."""
+    """Write s to work.trial_s and the multipliers y as z to work.trial_z; z of a cone at its boundary is y (1,
+    −s₁/‖s₁‖)."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     row = 0
     _slack(work, shape)
@@ -237,7 +247,7 @@ def _spread(work: ConeWorkspace, shape: Shape):
 
 @internal
 def _error(work: ConeWorkspace, shape: Shape):
-    """Return the largest error of the trial in the conditions of optimality, infinite where it leaves the cones."""
+    """Return the largest error of the trial in the optimality conditions, infinite where s or z leaves the cones."""
     n, m, linear, count, sizes = shape.n, shape.m, shape.linear, shape.count, shape.sizes
     size, error, product = 1.0, 0.0, 0.0
     for i in range(m):

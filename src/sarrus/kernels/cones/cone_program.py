@@ -1,4 +1,5 @@
-"""The kernel of `sarrus.optimize.solve_cone_program`: equalities first, the cones in what they leave free."""
+"""Kernel of `sarrus.optimize.solve_cone_program`: equalities are eliminated first, then the cone program is
+solved."""
 
 from __future__ import annotations
 
@@ -34,9 +35,9 @@ from sarrus.kernels.platform.pointers import internal
 
 
 def cone_program(table: ConeTable, x: Floats, level: int) -> int:
-    """Solve the program of a table; write x, s, z, the multipliers y and the facts to the answer.
+    """Solve the program of a table; write x, s, z, the multipliers y and the facts to ``table.answer``.
 
-    The second argument is not used. ``level`` is COLD or WARM. Returns one of `cone_layout`'s answers.
+    ``level`` is COLD or WARM; ``x`` is not used. Returns a verdict of `cone_layout`.
     """
     data, answer = table.program, table.answer
     n, e, sizes = table.variables, table.equalities, table + cl.SIZES
@@ -64,8 +65,8 @@ def cone_program(table: ConeTable, x: Floats, level: int) -> int:
 
 @internal
 def _fault(data: Floats, n: int, size: int):
-    """Return BAD_DATA where numbers are not finite, ASYMMETRIC where P is not symmetric, SOLVED else; make P symmetric
-    to the last digit."""
+    """Symmetrise P; return BAD_DATA where numbers are not finite, ASYMMETRIC where P was not symmetric, else
+    SOLVED."""
     largest = apart = 0.0
     if not is_finite(data, size):
         return cl.BAD_DATA
@@ -79,9 +80,10 @@ def _fault(data: Floats, n: int, size: int):
 
 @internal
 def _with_equalities(table: ConeTable, n: int, e: int, m: int, level: int):
-    """Solve in x = A⁺b + N y, N a basis of the null space of A, and find the multipliers of A x = b.
+    """Solve the program in x = A⁺b + N y and find the multipliers of A x = b; return the verdict.
 
-    Columns and rows of A are first brought to size one, and N is orthonormal in these units.
+    N is a basis of the null space of A. Columns and rows of A are first scaled to size one, and N is orthonormal in
+    these units.
     """
     data, answer, sizes = table.program, table.answer, table + cl.SIZES
     own, order = cl.equality_workspace(table.work, n, e, m), sizes + table.cones
@@ -155,7 +157,7 @@ def _with_equalities(table: ConeTable, n: int, e: int, m: int, level: int):
 
 
 class Parts(NamedTuple):
-    """Of the data of a program: P, q, A, b, G, h."""
+    """Data of a program: P, q, A, b, G, h."""
 
     quadratic: Any
     linear: Any
@@ -167,18 +169,20 @@ class Parts(NamedTuple):
 
 @internal
 def _parts(data: Floats, n: int, e: int, m: int):
-    """Return the parts of the data."""
+    """Return P, q, A, b, G, h as addresses in ``data``."""
     return view_fields(data, Parts(n * n, n, e * n, e, m * n, m))
 
 
 @internal
 def _equilibrate(parts: Parts, own: EqualityWorkspace, n: int, e: int, m: int):
-    """Write A and b with rows of length one in units of x in which columns of A and G are of size one; also these
-    units and the lengths of the rows. Return max |b|."""
+    """Write A and b with rows of length one, the units of x and the lengths of the rows; return max |b|.
+
+    The units of x make the columns of A and G have size one.
+    """
     units, rhs = own.units, own.rhs
     fill(units, 1.0, n)
     for _ in range(2):
-        # the sizes of columns, next to the old units
+        # squared column norms, in the previous units
         fill(rhs, 0.0, n)
         _column_sizes(parts.rows, e, n, units, rhs)
         _column_sizes(parts.cone_rows, m, n, units, rhs)
@@ -201,7 +205,7 @@ def _equilibrate(parts: Parts, own: EqualityWorkspace, n: int, e: int, m: int):
 
 @internal
 def _column_sizes(rows: Floats, count: int, n: int, units: Floats, out: Floats):
-    """Add to ``out`` the squares of the columns of rows that are brought to length one."""
+    """Add the squared column norms (n,) of the matrix ``rows``, with its rows scaled to length one, to ``out``."""
     for i in range(count):
         row, total = rows + i * n, 0.0
         for a in range(n):
@@ -214,8 +218,10 @@ def _column_sizes(rows: Floats, count: int, n: int, units: Floats, out: Floats):
 
 @internal
 def _contradict(table: ConeTable, own: EqualityWorkspace, n: int, e: int, m: int):
-    """Write the least-squares solution x of A x = b as the answer and, as the proof that there is none, the rest of it
-    as y: Aᵀy = 0 and bᵀy < 0."""
+    """Write the answer of contradicting equalities: the least-squares solution x of A x = b, and the proof y.
+
+    y is the residual of A x = b, with Aᵀy = 0 and bᵀy < 0.
+    """
     parts, answer, x = _parts(table.program, n, e, m), table.answer, own.particular
     copy(x, answer, n)
     for i in range(m):
@@ -228,10 +234,11 @@ def _contradict(table: ConeTable, own: EqualityWorkspace, n: int, e: int, m: int
 
 @internal
 def _certify(table: ConeTable, n: int, e: int, m: int, verdict: int):
-    """Write the facts of the answer, found from the program itself; return the verdict if they bear it out.
+    """Write the facts of the answer, computed from the program itself; return the verdict, STALLED or NOT_FINITE if
+    disproved.
 
-    A proof that there is no solution is brought to hᵀz + bᵀy = −1, a direction without bound to qᵀx = −1; their
-    residuals are then those of the proof. The workspace is overwritten.
+    A proof of infeasibility is scaled to hᵀz + bᵀy = −1, an unbounded direction to qᵀx = −1; the residuals are those
+    of the scaled proof. The workspace is overwritten.
     """
     parts, answer, slope = _parts(table.program, n, e, m), table.answer, table.work
     slack, z, y, facts = n, n + m, n + 2 * m, n + 2 * m + e

@@ -1,4 +1,4 @@
-"""The units of a cone program in which rows, columns, limits and cost are of size one."""
+"""Units of a cone program in which rows, columns, limits and cost have size one."""
 
 from __future__ import annotations
 
@@ -21,8 +21,10 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def equilibrate(work: ConeWorkspace, shape: Shape, far: bool):
-    """Write the program in units in which rows, columns and right-hand sides are of size one; return those of x and of
-    the cost. ``far`` says that x goes as far as the cost has it, not as the limits."""
+    """Write the program with rows, columns and right-hand sides of size one; return the units of x and of the cost.
+
+    With ``far`` the unit of x is the size of the minimum without limits, not the size given by the limits.
+    """
     n, m = shape.n, shape.m
     fill(work.columns, 1.0, n)
     fill(work.weights, 1.0, m)
@@ -58,7 +60,7 @@ def equilibrate(work: ConeWorkspace, shape: Shape, far: bool):
 
 @internal
 def _curvature_columns(work: ConeWorkspace, n: int, m: int):
-    """Bring the columns that no row sees to the largest curvature of the others."""
+    """Scale the columns that are zero in G to the largest curvature of the remaining columns."""
     largest = 0.0
     for c in range(n):
         if _is_seen(work, n, m, c):
@@ -71,7 +73,7 @@ def _curvature_columns(work: ConeWorkspace, n: int, m: int):
 
 @internal
 def _is_seen(work: ConeWorkspace, n: int, m: int, c: int):
-    """Tell whether a column of G has entries."""
+    """Tell whether column c of G has nonzero entries."""
     total = 0.0
     for i in range(m):
         total += abs(work.rows[i * n + c])
@@ -99,8 +101,10 @@ def _soften(work: ConeWorkspace, n: int):
 
 @internal
 def _row_weights(work: ConeWorkspace, shape: Shape):
-    """Write to work.weights what makes the largest entry of each half-line and cone of rows one, with scaled columns;
-    what is rounding beside the others remains so, and rows without entries get zero."""
+    """Write the weights (m,) that scale the largest entry of each half-line and cone to one, with scaled columns.
+
+    Rows that are rounding beside the largest row stay so; rows without entries get weight zero.
+    """
     n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
     at, steepest, m = 0, 0.0, shape.m
     for i in range(m):
@@ -121,11 +125,12 @@ def _row_weights(work: ConeWorkspace, shape: Shape):
 
 @internal
 def _unit_of_x(work: ConeWorkspace, shape: Shape, far: bool):
-    """Return the size of x to expect, in scaled columns: the farthest limit, but not much more than x must go to be
-    inside all limits or would go without any; ``far``, the latter.
+    """Return the expected size of x in scaled columns: the farthest limit, but at most LIMITS_BEYOND_OPTIMUM × the
+    way of x.
 
-    Rows whose limits are still farther get smaller weights: a limit that is as good as none would otherwise be what all
-    others are measured by. Rows without entries get weights that make their limits as large.
+    The way of x is the distance to the feasible set or to the minimum without limits, whichever is more; with ``far``
+    the result is the latter. Rows with still farther limits get smaller weights, since a limit that is never active
+    would otherwise set the unit. Rows without entries get weights that make their limits as large as the unit.
     """
     n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
     farthest = least = 0.0
@@ -159,7 +164,7 @@ def _unit_of_x(work: ConeWorkspace, shape: Shape, far: bool):
 
 @internal
 def are_coupled(work: ConeWorkspace, shape: Shape):
-    """Tell whether all limits are next to nothing beside how far the cost has x go."""
+    """Tell whether all limits are negligible beside the size of the minimum without limits."""
     n = shape.n
     steep = curved = widest = 0.0
     for a in range(n):
@@ -174,7 +179,7 @@ def are_coupled(work: ConeWorkspace, shape: Shape):
 
 @internal
 def _pull(work: ConeWorkspace, n: int):
-    """Return how far x goes without limits, in scaled columns; infinite where that cannot be told."""
+    """Return the largest |x_c| of the minimum without limits, in scaled columns; infinite where P is not definite."""
     largest = far = 0.0
     for a in range(n):
         work.rhs_x[a] = work.columns[a] * work.linear[a]
@@ -194,7 +199,7 @@ def _pull(work: ConeWorkspace, n: int):
 
 @internal
 def unscale(work: ConeWorkspace, n: int, m: int, size: float, cost: float):
-    """Write the best iterate in the units of the program."""
+    """Write the best iterate x, s, z in the units of the program's data."""
     for c in range(n):
         work.x[c] = size * work.columns[c] * work.best[c]
     for i in range(m):

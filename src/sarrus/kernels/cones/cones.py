@@ -1,9 +1,9 @@
 """Half-lines and second-order cones: scalings, products and steps of the interior-point method.
 
-Rows come as ``linear`` half-lines and then cones of ``sizes`` rows, ‖(s₁, s₂, …)‖ ≤ s₀. The Nesterov–Todd scaling W
-of a pair (s, z) inside the cone is the symmetric matrix with W z = W⁻¹ s = λ; of a cone it is η times the matrix of
-w̄, w̄₀² − ‖w̄₁‖² = 1 (Nesterov and Todd, Self-scaled barriers, 1997; Vandenberghe, The CVXOPT linear and quadratic cone
-program solvers, 2010, section 4).
+Rows are ordered as ``linear`` half-lines and then cones of ``sizes`` rows, ‖(s₁, s₂, …)‖ ≤ s₀. The Nesterov–Todd
+scaling W of a pair (s, z) inside the cone is the symmetric matrix with W z = W⁻¹ s = λ. For a cone it is η times the
+matrix of w̄, w̄₀² − ‖w̄₁‖² = 1 (Nesterov and Todd, Self-scaled barriers, 1997; Vandenberghe, The CVXOPT linear and
+quadratic cone program solvers, 2010, section 4).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from sarrus.kernels.platform.pointers import internal
 
 
 class Shape(NamedTuple):
-    """Of a program: variables, rows, half-lines, second-order cones, their sizes, room for a permutation."""
+    """Sizes of a program: variables, rows, half-lines, second-order cones, cone sizes, buffer of a permutation."""
 
     n: Any
     m: Any
@@ -31,14 +31,14 @@ class Shape(NamedTuple):
 
 @internal
 def clearance(a: Floats, n: int):
-    """Return s₀² − ‖s₁‖², negative where s₀ is."""
+    """Return s₀² − ‖s₁‖² of a (n,), for s₀ < 0 a negative number: positive inside the cone only."""
     tail = np.sqrt(dot(a + 1, a + 1, n - 1))
     return (a[0] - tail) * (abs(a[0]) + tail)
 
 
 @internal
 def depth(a: Floats, shape: Shape):
-    """Return the largest t with a − t e in the cone, e its identity: negative outside."""
+    """Return the largest t with a − t e in the cone (e: identity of the cone); negative for a outside."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     least = np.inf
     for i in range(linear):
@@ -52,7 +52,7 @@ def depth(a: Floats, shape: Shape):
 
 @internal
 def shift(a: Floats, shape: Shape, by: float):
-    """Add ``by`` times the identity of the cone."""
+    """Add ``by`` × e to a in place (e: identity of the cone)."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
         a[i] += by
@@ -64,7 +64,7 @@ def shift(a: Floats, shape: Shape, by: float):
 
 @internal
 def scale(work: ConeWorkspace, shape: Shape):
-    """Find W and λ of the pair at work.ss and work.zz; False where it is not inside the cone."""
+    """Write the scaling W and λ of the pair (work.ss, work.zz); False where s or z is not inside the cone."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
         a, b = work.ss[i], work.zz[i]
@@ -93,7 +93,7 @@ def scale(work: ConeWorkspace, shape: Shape):
 
 @internal
 def _turn(w: Floats, factor: float, n: int, sign: float, v: Floats, out: Floats):
-    """Write factor times the matrix of w̄ (of its inverse for sign −1) times the vector v."""
+    """Write ``factor`` × the matrix of w̄ × v to ``out`` (n,); for ``sign`` −1 the inverse of this matrix."""
     inner = dot(w + 1, v + 1, n - 1)
     head = v[0]
     along = inner / (1.0 + w[0]) + sign * head
@@ -104,7 +104,7 @@ def _turn(w: Floats, factor: float, n: int, sign: float, v: Floats, out: Floats)
 
 @internal
 def over_scaling(work: ConeWorkspace, shape: Shape, v: Floats, out: Floats):
-    """Write W⁻¹ v."""
+    """Write W⁻¹ v (m,) to ``out``."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
         out[i] = v[i] / work.w[i]
@@ -116,7 +116,7 @@ def over_scaling(work: ConeWorkspace, shape: Shape, v: Floats, out: Floats):
 
 @internal
 def scale_rows(work: ConeWorkspace, shape: Shape):
-    """Write W⁻¹ G to work.turned."""
+    """Write W⁻¹ G (m, n) to work.turned."""
     n, linear, count, sizes = shape.n, shape.linear, shape.count, shape.sizes
     for i in range(linear):
         weight = 1.0 / work.w[i]
@@ -139,7 +139,7 @@ def scale_rows(work: ConeWorkspace, shape: Shape):
 
 @internal
 def centre(work: ConeWorkspace, shape: Shape, ds: Floats, dz: Floats, target: float, out: Floats):
-    """Write λ + λ⁻¹ ∘ (ds ∘ dz − target e) of two directions in the scaled space."""
+    """Write λ + λ⁻¹ ∘ (ds ∘ dz − target e) (m,) to ``out``, for directions ds and dz in the scaled space."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     for i in range(linear):
         own = work.lam[i]
@@ -163,7 +163,7 @@ def centre(work: ConeWorkspace, shape: Shape, ds: Floats, dz: Floats, target: fl
 
 @internal
 def longest_step(work: ConeWorkspace, shape: Shape, d: Floats):
-    """Return the inverse of the longest step along d from λ inside the cone, at least 0."""
+    """Return 1 / t for the largest t with λ + t d in the cone, 0 where t is unbounded."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
     most = 0.0
     for i in range(linear):

@@ -1,12 +1,13 @@
-"""A primal-dual interior-point method for small cone programs: minimise ½ xᵀP x + qᵀx with h − G x = s ∈ K.
+"""Primal-dual interior-point method for small cone programs: minimise ½ xᵀP x + qᵀx with h − G x = s ∈ K.
 
-The program is embedded in a homogeneous one with two more variables τ, κ ≥ 0, which always has a solution: with τ > 0
-it is x/τ, s/τ, z/τ; with κ > 0 there is no solution, and the iterates tend to a proof of that, z with Gᵀz = 0 and hᵀz <
-0 (no x) or x with P x = 0, G x + s = 0, qᵀx < 0 (no bound). So no feasible start is needed. Quadratic costs need no
-second cone (Goulart and Chen, Clarabel: an interior-point solver for conic programs with quadratic objectives, 2024,
-whose embedding this is). Directions are Mehrotra's, predictor and corrector, in the scaling of Nesterov and Todd.
+The program is embedded in a homogeneous program with two more variables τ, κ ≥ 0, which always has a solution. With τ
+> 0 the solution is x/τ, s/τ, z/τ. With κ > 0 there is no solution, and the iterates tend to a proof: z with Gᵀz = 0
+and hᵀz < 0 (infeasible), or x with P x = 0, G x + s = 0, qᵀx < 0 (unbounded). So no feasible start is needed.
+Quadratic costs need no additional cone (Goulart and Chen, Clarabel: an interior-point solver for conic programs with
+quadratic objectives, 2024, whose embedding is used here). Directions are Mehrotra's, predictor and corrector, in the
+scaling of Nesterov and Todd.
 
-Each direction solves with P + GᵀW⁻²G, of the size of x: few variables, any number of rows.
+Each direction solves with P + GᵀW⁻²G (n × n): few variables, any number of rows.
 """
 
 from __future__ import annotations
@@ -51,14 +52,14 @@ from sarrus.kernels.memory.cone_layout import ConeWorkspace, Limits
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
-# Corrections of a direction for rounding.
+# Number of refinements of a direction.
 _REFINEMENTS = 2
-# Iterations without progress after which rounding is the reason, near a solution and elsewhere.
+# Iterations without progress after which the method ends, near a solution and elsewhere: rounding prevents more.
 _PATIENCE, _LONG_PATIENCE = 2, 25
 
 
 class Point(NamedTuple):
-    """Of an iterate: τ, κ, the residual of τ, the mean complementarity."""
+    """Iterate: τ, κ, the residual of the equation of τ, the mean complementarity μ."""
 
     tau: Any
     kappa: Any
@@ -68,14 +69,14 @@ class Point(NamedTuple):
 
 @internal
 def interior_point(work: ConeWorkspace, shape: Shape, limits: Limits, warm: bool):
-    """Solve the program; write x, s, z and the count of iterations there. Returns one of `cone_layout`'s answers.
+    """Solve the program; write x, s, z and the number of iterations to ``work``; return a verdict of `cone_layout`.
 
-    ``warm`` says that x, s and z are near the solution of this program. As soon as the iterates tell which rows are
-    active, Newton's method on these finishes (`sarrus.kernels.cones.active_rows`); at a warm start that is tried
-    first, and at a cold one without any.
+    ``warm``: x, s and z are near the solution of this program. Once the iterates show which rows are active, Newton's
+    method on the active set finishes (`sarrus.kernels.cones.active_rows`). A warm start tries it first, a cold start
+    tries it first with an empty active set.
 
-    Limits that all but go through zero are no measure of how far x goes along them: where x leaves the size that they
-    give, the program is solved again in units of how far its cost has it go.
+    Limits that nearly pass through zero do not show the size of x along them. Where x exceeds the size given by such
+    limits, the program is solved again in units of the minimum without limits.
     """
     answer = _solve_in_units(work, shape, limits, warm, False)
     if _is_far(work, shape, answer):
@@ -90,7 +91,8 @@ def interior_point(work: ConeWorkspace, shape: Shape, limits: Limits, warm: bool
 
 @internal
 def _is_far(work: ConeWorkspace, shape: Shape, answer: int):
-    """Tell whether the limits are next to nothing beside how far the cost has x go, and x not as near as they."""
+    """Tell whether limits are negligible beside the minimum without limits, and x is not solved or far larger than
+    them."""
     if answer == cl.INDEFINITE or not are_coupled(work, shape):
         return False
     most = 0.0
@@ -101,7 +103,8 @@ def _is_far(work: ConeWorkspace, shape: Shape, answer: int):
 
 @internal
 def _solve_in_units(work: ConeWorkspace, shape: Shape, limits: Limits, warm: bool, far: bool):
-    """Solve the program in units of its limits or, ``far``, of its cost."""
+    """Solve the program in units of its limits or, with ``far``, of its minimum without limits; return the
+    verdict."""
     n, m, linear, count, perm = shape.n, shape.m, shape.linear, shape.count, shape.order
     size, cost = equilibrate(work, shape, far)
     if not square_root(work, n):
@@ -178,7 +181,7 @@ def _solve_in_units(work: ConeWorkspace, shape: Shape, limits: Limits, warm: boo
 
 @internal
 def _recall(work: ConeWorkspace, n: int, m: int, size: float, cost: float):
-    """Make the solution that there is the iterate, in the units of the program."""
+    """Write the solution x, s, z in ``work`` as the iterate, in scaled units."""
     for c in range(n):
         work.xx[c] = work.x[c] / (size * work.columns[c])
     for i in range(m):
@@ -188,7 +191,7 @@ def _recall(work: ConeWorkspace, n: int, m: int, size: float, cost: float):
 
 @internal
 def _finish_free(work: ConeWorkspace, shape: Shape):
-    """Try Newton's method without active rows."""
+    """Try Newton's method with an empty active set; tell whether it found the solution."""
     n, linear, count = shape.n, shape.linear, shape.count
     fill(work.trial, 0.0, n)
     fill(work.kind, INACTIVE, linear + count)
@@ -197,7 +200,10 @@ def _finish_free(work: ConeWorkspace, shape: Shape):
 
 @internal
 def _finish(work: ConeWorkspace, shape: Shape, tau: float, anew: bool):
-    """Try Newton's method with the rows that are active by the present iterate, marked ``anew`` where it is wrong."""
+    """Try Newton's method with the active set guessed from the iterate; tell whether it found the solution.
+
+    With ``anew`` the active set may be guessed again.
+    """
     n, m = shape.n, shape.m
     copy_scaled(1.0 / tau, work.xx, work.trial, n)
     copy_scaled(1.0 / tau, work.ss, work.trial_s, m)
@@ -208,7 +214,7 @@ def _finish(work: ConeWorkspace, shape: Shape, tau: float, anew: bool):
 
 @internal
 def _finish_marked(work: ConeWorkspace, shape: Shape, anew: bool):
-    """Try Newton's method with the rows marked at work.kind, and keep what it finds."""
+    """Try Newton's method with the active set ``work.kind`` and store its solution; tell whether it succeeded."""
     n, m = shape.n, shape.m
     if not optimize_active(work, shape, anew):
         return False
@@ -218,7 +224,7 @@ def _finish_marked(work: ConeWorkspace, shape: Shape, anew: bool):
 
 @internal
 def _cold_start(work: ConeWorkspace, shape: Shape):
-    """Begin at the least-squares point of Nesterov and Todd's scaling by one, moved into the cone."""
+    """Write the least-squares start of the method with W = 1, moved into the cone."""
     n, m = shape.n, shape.m
     copy(work.g, work.turned, m * n)
     factor_stack(work, n, m)
@@ -233,7 +239,7 @@ def _cold_start(work: ConeWorkspace, shape: Shape):
 
 @internal
 def _warm_start(work: ConeWorkspace, shape: Shape, by: float):
-    """Begin at the iterate that was recalled, moved into the cone by ``by``; return κ."""
+    """Move the recalled iterate into the cone to a depth of at least ``by``; return κ, its mean complementarity."""
     m, linear, count = shape.m, shape.linear, shape.count
     for a in (work.ss, work.zz):
         inside = co.depth(a, shape)
@@ -243,7 +249,7 @@ def _warm_start(work: ConeWorkspace, shape: Shape, by: float):
 
 @internal
 def _residuals(work: ConeWorkspace, n: int, m: int, tau: float, kappa: float, degree: float, proof: float):
-    """Write the residuals; return that of τ, the mean complementarity, the largest relative error, and a verdict."""
+    """Write the residuals; return the residual of τ, μ, the largest relative error, and a verdict."""
     times(work.p, n, n, work.xx, work.px)
     fill(work.dual, 0.0, n)
     add_transposed(work.g, m, n, work.zz, work.dual)
@@ -283,10 +289,10 @@ def _residuals(work: ConeWorkspace, n: int, m: int, tau: float, kappa: float, de
 
 @internal
 def _advance(work: ConeWorkspace, shape: Shape, point: Point, stuck: bool):
-    """Take a predictor and corrector step; return τ, κ and how far the step went."""
+    """Take a predictor–corrector step; return τ, κ and the length of the step, at most 1."""
     n, m, tau, kappa = shape.n, shape.m, point.tau, point.kappa
     rx, rz, ds = work.rhs_x, work.rhs_z, work.ds
-    # how the solution changes with τ, and the slope of the last equation in it
+    # derivative of the solution by τ, and the slope of the last equation in τ
     copy_scaled(-1.0, work.q, rx, n)
     co.over_scaling(work, shape, work.h, work.offset)
     solve_normal(work, n, m, rx, work.offset, work.x2, work.z2)
@@ -302,7 +308,7 @@ def _advance(work: ConeWorkspace, shape: Shape, point: Point, stuck: bool):
         ds[i] = -work.centred[i] - work.z1[i]
     kappa_step = -kappa - kappa / tau * tau_step
     step = _length(work, shape, tau, kappa, tau_step, kappa_step, 1.0)
-    # where it did not get on, second-order terms mislead: towards the central path without them
+    # without progress second-order terms mislead: step towards the central path without them
     sigma = max((1.0 - step) ** 3, CENTRING if stuck else 0.0)
     weight = 0.0 if stuck else step
     multiply(ds, weight, m)
@@ -315,14 +321,15 @@ def _advance(work: ConeWorkspace, shape: Shape, point: Point, stuck: bool):
 
 @internal
 def _correct(work: ConeWorkspace, shape: Shape, point: Point, slope: float, sigma: float, second: float):
-    """Find the direction towards σ μ with second-order terms from ds and z1; return those of τ and κ and its length."""
+    """Find the direction towards σ μ with second-order terms from ds and z1; return Δτ, Δκ and the length of the
+    step."""
     n, m, tau, kappa, mu = shape.n, shape.m, point.tau, point.kappa, point.mu
     co.centre(work, shape, work.ds, work.z1, sigma * mu, work.centred)
     product = kappa * tau + second - sigma * mu
     tau_step = _direction(work, n, m, tau, point.residual, product, 1.0 - sigma, slope)
     kappa_step = -(product + kappa * tau_step) / tau
     _refine(work, shape, tau_step, 1.0 - sigma)
-    # s from the primal equations themselves: by way of W its rounding would grow as W does
+    # Δs from the primal equations themselves: computed with W its rounding would grow with W
     for i in range(m):
         change = work.h[i] * tau_step - (1.0 - sigma) * work.primal[i]
         work.change[i] = change - dot(work.g + i * n, work.x1, n)
@@ -341,7 +348,7 @@ def _direction(
     share: float,
     slope: float,
 ):
-    """Write the direction to x1 and z1 for the complementarity at work.centred; return that of τ."""
+    """Write the direction Δx to x1 and Δz to z1 for the complementarity at work.centred; return Δτ."""
     copy_scaled(-share, work.dual, work.rhs_x, n)
     for i in range(m):
         work.rhs_z[i] = work.centred[i] - share * work.missed[i]
@@ -357,7 +364,8 @@ def _direction(
 
 @internal
 def _refine(work: ConeWorkspace, shape: Shape, tau_step: float, share: float):
-    """Correct x1 and z1 for what rounding in the scaled space leaves of the dual equations; leave Δz at rhs_z."""
+    """Refine x1 and z1 by the residual of the dual equations, left by rounding in the scaled space; leave Δz at
+    rhs_z."""
     n, m = shape.n, shape.m
     rest, dz = work.rest, work.rhs_z
     co.over_scaling(work, shape, work.z1, dz)
@@ -368,7 +376,7 @@ def _refine(work: ConeWorkspace, shape: Shape, tau_step: float, share: float):
         solve_l_transposed(work.normal, n, rest)
         solve_l(work.normal, n, rest)
         axpy(-1.0, rest, work.x1, n)
-        # not Δz anew from z1: its rounding would be as large as before
+        # Δz is updated, not computed anew from z1: this would round as much as before
         times(work.turned, m, n, rest, work.missed)
         co.over_scaling(work, shape, work.missed, work.centred)
         for i in range(m):
@@ -386,7 +394,7 @@ def _length(
     kappa_step: float,
     back: float,
 ):
-    """Return how far the direction may be followed, at most 1."""
+    """Return the length of the step along the direction, at most 1: ``back`` times the way to the boundary."""
     most = max(-tau_step / tau, -kappa_step / kappa)
     most = max(most, co.longest_step(work, shape, work.ds))
     most = max(most, co.longest_step(work, shape, work.z1))
@@ -395,7 +403,7 @@ def _length(
 
 @internal
 def _keep(work: ConeWorkspace, n: int, m: int, tau: float, x: Floats, slack: Floats, dual: Floats):
-    """Remember an iterate as the best so far."""
+    """Store an iterate, divided by τ, as the best so far."""
     for c in range(n):
         work.best[c] = x[c] / tau
     for i in range(m):

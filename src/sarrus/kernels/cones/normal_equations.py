@@ -1,6 +1,7 @@
-"""The matrix of a direction of the interior point, P + GᵀW⁻²G: its factor, and solves with it.
+"""Normal matrix P + GᵀW⁻²G of a direction of the interior-point method: its factor, and solves with it.
 
-Far from the solution it is factored itself, near it the stack of √P and W⁻¹G, whose condition is the root of its own.
+Far from the solution the matrix itself is factored. Near the solution the stack of √P and W⁻¹G is factored, whose
+condition number is the square root of the condition number of the normal matrix.
 """
 
 from __future__ import annotations
@@ -40,8 +41,10 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def square_root(work: ConeWorkspace, n: int):
-    """Write L with P = LᵀL to work.root, up to a ridge by which it exists where P is only semidefinite; False where P
-    is not even that, but for rounding."""
+    """Write L with P = LᵀL to work.root; False where P is not positive semidefinite.
+
+    A ridge on the diagonal gives semidefinite P, and P with negative eigenvalues of rounding, a factor.
+    """
     largest = LEAST_CURVATURE_UNIT
     for a in range(n):
         largest = max(largest, work.p[a * n + a])
@@ -58,8 +61,10 @@ def square_root(work: ConeWorkspace, n: int):
 
 @internal
 def find_unseen(work: ConeWorkspace, n: int, m: int, perm: Integers):
-    """Give the directions that no row and no curvature sees, P d = 0 and G d = 0, a curvature and no slope, so that x
-    has no part along them; True where the cost had a slope, then with the direction in which it falls at work.fall."""
+    """Give directions d with P d = 0 and G d = 0 a curvature and no slope, so that x has no part along them.
+
+    True where the cost had a slope along them; then its direction of descent is at work.fall.
+    """
     # G at work.turned and P behind it, at work.normal, are one matrix of m + n rows
     stack = Matrix(work.turned, m + n, n, perm, work.x2, work.x1, work.x1, work.trial)
     copy(work.g, work.turned, m * n)
@@ -89,7 +94,7 @@ def find_unseen(work: ConeWorkspace, n: int, m: int, perm: Integers):
 
 @internal
 def factor_normal(work: ConeWorkspace, n: int, m: int):
-    """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method; False where rounding makes that impossible."""
+    """Write L with P + GᵀW⁻²G = LᵀL by Cholesky's method to work.normal; False where rounding prevents it."""
     for a in range(n):
         copy(work.p + a * n, work.normal + a * n, a + 1)
     for i in range(m):
@@ -102,7 +107,10 @@ def factor_normal(work: ConeWorkspace, n: int, m: int):
 
 @internal
 def factor_stack(work: ConeWorkspace, n: int, m: int):
-    """Write the same L from the square roots of both parts, by reflections: half the digits are not lost."""
+    """Write L with P + GᵀW⁻²G = LᵀL to work.normal by reflections of the stack of √P and W⁻¹G.
+
+    The normal matrix is not formed: its condition number would cost twice the digits.
+    """
     copy(work.root, work.normal, n * n)
     copy(work.turned, work.spare, m * n)
     for k in range(n - 1, -1, -1):
@@ -129,7 +137,7 @@ def factor_stack(work: ConeWorkspace, n: int, m: int):
 
 @internal
 def solve_normal(work: ConeWorkspace, n: int, m: int, rhs_x: Floats, rhs_z: Floats, x: Floats, z: Floats):
-    """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G, z in the scaled space; refined once."""
+    """Solve P x + Ĝᵀz = rhs_x, Ĝ x − z = rhs_z with Ĝ = W⁻¹G (z in the scaled space); refined once."""
     copy(rhs_x, x, n)
     add_transposed(work.turned, m, n, rhs_z, x)
     solve_l_transposed(work.normal, n, x)

@@ -1,1 +1,1 @@
-"""Control laws in kernels: demands level by level, with limits and friction cones."""
+"""Control laws in kernels: hierarchies of tasks, level by level, with limits and friction cones."""

@@ -1,8 +1,9 @@
-"""The step of a level whose rows nearly depend on each other: directions that take much for little are damped.
+"""Damped least-squares step of a priority level whose rows nearly depend on each other.
 
-With T = Σ σ_i v_i g_iᵀ the step is Σ σ_i / (σ_i² + λ_i²) (v_iᵀ d) g_i, with λ_i² = ¼ (ε² − σ_i²) where σ_i < ε and none
-elsewhere (Chiaverini, Egeland and Kanestrøm 1991; direction by direction, so that the others are exact). No factor is
-above 2 / (√3 ε): the step is no longer than 1.16 ‖d‖ / ε, whatever the configuration.
+With the singular value decomposition T = Σ σ_i v_i g_iᵀ the step is Σ σ_i / (σ_i² + λ_i²) (v_iᵀ d) g_i. The damping
+is λ_i² = ¼ (ε² − σ_i²) where σ_i < ε and zero elsewhere, so directions with σ_i ≥ ε are solved exactly (Chiaverini,
+Egeland and Kanestrøm 1991). No factor is above 2 / (√3 ε): the step is no longer than 1.16 ‖d‖ / ε, whatever the
+configuration.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def damp_step(table: LawTable, work: LawWorkspace, first: int, count: int, done: int, least: float):
-    """Write the step of the level whose ``count`` rows begin at ``first``, damped below the size ``least``; return what
-    it misses."""
+    """Write the damped step of a priority level to ``work.step`` (nu − done,); return the norm of the residual d − T
+    step.
+
+    The ``count`` rows of T begin at row ``first``. Singular values below ``least`` (ε) are damped.
+    """
     nu, step, right = table.nu, work.step, work.right
     left = nu - done
     for i in range(count):

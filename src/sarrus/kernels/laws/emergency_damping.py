@@ -1,8 +1,9 @@
-"""Controls where no forces satisfy all limits: joint velocities are damped within the limits of the motors.
+"""Controls for states where no forces satisfy all limits: joint velocities are damped within the limits of the
+motors.
 
-With all contacts open, the motors' accelerations Sᵀa come as near to −κ Sᵀv as limits allow, in the metric of what it
-takes: minimise ½ uᵀH u − dᵀu, H = SᵀZ M₂₂⁻¹ ZᵀS, d = −κ Sᵀv − Sᵀa(0). A robot that has lost the ground becomes stiff,
-not wild. Limits are of one control each, so the least is found along one after the other.
+With all contacts open, the motors' accelerations Sᵀa come as near to −κ Sᵀv as limits allow, in the metric of the
+reduced inertia: minimise ½ uᵀH u − dᵀu, H = SᵀZ M₂₂⁻¹ ZᵀS, d = −κ Sᵀv − Sᵀa(0). A robot that has lost the ground
+becomes stiff, not wild. Each limit bounds a single control, so the minimum is found by coordinate descent.
 """
 
 from __future__ import annotations
@@ -16,7 +17,11 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def emergency_damping(table: LawTable, work: LawWorkspace, free: int, near: bool):
-    """Write the unknowns with which motors lose their velocities, of ``free`` motions; tell whether there are any."""
+    """Write the unknowns (nu,) that damp the velocities of the motors to ``table.answer``; tell whether they are
+    finite.
+
+    ``free`` is the number of degrees of freedom, ``near`` whether limits of the rates of controls apply.
+    """
     nv, nu, answer, roots, preferred = table.nv, table.nu, table.answer, table.roots, table.preferred
     v, pushed = table.own + table.nq, work.along
     fill(answer, 0.0, nu)

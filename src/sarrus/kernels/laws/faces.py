@@ -1,9 +1,9 @@
-"""Faces of the limits on which all best answers of a level lie, and the programs of later levels on these.
+"""Active set of a priority level: faces of the limits that contain all optimal solutions, for the levels below.
 
-Where a level is as near to what it wants as limits allow, rows with multipliers hold in every answer that is as good:
-a half-line with z > 0 is at its end, s = 0; a cone with z on its boundary has s along the ray (z₀, −z̄), one with z
-inside has s = 0. What later levels may do is to be sought there: inside the limits as they were nothing is left but
-rounding. So rows that are at their end are taken out, a ray is a half-line, and the directions across are used up.
+Rows with positive multipliers at the optimum are active in every optimal solution of a level. A half-line with z > 0
+is at its end, s = 0. A cone with z on its boundary has s along the ray (z₀, −z̄); a cone with z inside has s = 0.
+Lower levels are solved on this face: within the original limits their feasible set would have no interior. So rows at
+their ends are removed, a ray becomes a half-line, and the directions across the face are used up.
 
 ``faces`` has an entry for each half-line and each cone of the whole program: free, on a ray, or at its end.
 """
@@ -20,15 +20,17 @@ from sarrus.kernels.memory.law_contact_layout import Across
 from sarrus.kernels.memory.record import Floats, Integers
 from sarrus.kernels.platform.pointers import internal
 
-# Rows of limits: free, on a ray, at their ends; a ray since this program; half-lines that are too far away to take
-# part, those of later levels, and those that may be missed.
+# States of the rows of limits: free, on a ray, at their ends, on a ray since this program; half-lines outside the
+# working set, half-lines of later levels, half-lines with a slack variable.
 FREE, RAY, ENDED, NEW_RAY, IDLE, LATER, SLACK = 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0
 
 
 @internal
 def kind_of_faces(faces: Floats, count: int, kind: float):
-    """Return what tells programs on different faces apart, from what tells them apart without; rows that are too far
-    away are as good as free."""
+    """Return the hash of the active set, added to the hash of the program ``kind``.
+
+    IDLE rows (half-lines outside the working set) count as FREE.
+    """
     for i in range(count):
         kind = 7.0 * kind + (FREE if faces[i] == IDLE else faces[i])
         kind -= FACE_HASH_SIZE * int(kind / FACE_HASH_SIZE)
@@ -47,10 +49,11 @@ def mark(
     faces: Floats,
     out: Across,
 ):
-    """Note on which faces the rows of a solved program are whose multipliers count, and write the rows across these.
+    """Write the face of each row with a multiplier above ``least`` to ``faces``, and the rows across the faces to
+    ``out``.
 
-    ``whole`` are the sizes of the cones of the whole program, ``width`` the number of its variables, the first ``free``
-    of them directions. Returns how many rows there are.
+    ``whole`` are the sizes of the cones of the whole program, ``width`` the number of its variables, the first
+    ``free`` of them directions. Returns the number of rows in ``out``.
     """
     count, at = 0, 0
     for i in range(linear):
@@ -89,7 +92,8 @@ def _mark_cone(
     out: Across,
     count: int,
 ):
-    """Mark the face of a cone whose rows begin at ``at``, and write its rows to ``out``; return their new count."""
+    """Write the face of a cone whose rows begin at ``at``, and its rows to ``out``; return the number of rows in
+    ``out``."""
     outer = cone.z + (at + 1)
     length = np.sqrt(dot(outer, outer, size - 1))
     if not max(cone.z[at], length) > least:
@@ -117,7 +121,8 @@ def _mark_cone(
 
 @internal
 def _across(row: Floats, free: int, out: Across, count: int):
-    """Write a row at unit length behind the others, unless it is zero; return how many there are."""
+    """Append a row (free,), scaled to unit length, to ``out`` unless it is zero; return the number of rows in
+    ``out``."""
     size = np.sqrt(dot(row, row, free))
     if not size > FREE_ROW:
         return count
@@ -137,7 +142,11 @@ def add_across(
     out: Across,
     count: int,
 ):
-    """Write rows over the unknowns, of the given size, as rows across directions; return how many there are."""
+    """Append the rows first … end − 1 (over the unknowns, divided by ``scale``) to ``out``; return its number of
+    rows.
+
+    Rows in ``out`` are over the directions that are free, ``turned[:, used:]``.
+    """
     free = unknowns - used
     for i in range(first, end):
         row = out.rows + count * free
@@ -151,7 +160,11 @@ def add_across(
 
 @internal
 def use_up(turned: Floats, unknowns: int, used: int, out: Across, count: int, order: Integers):
-    """Turn the directions so that those along which rows move come first; return how many are used up with these."""
+    """Rotate the free directions turned[:, used:] so that directions changed by ``out`` come first; return the number
+    used up.
+
+    It is ``used`` plus the rank of the ``count`` rows in ``out``.
+    """
     free = unknowns - used
     A = fa.Matrix(out.rows, count, free, order, out.diagonal, out.beta, out.beta2, out.norms)
     rank = fa.factor(A, free, FACE_CUT, 1.0)

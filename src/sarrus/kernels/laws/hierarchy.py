@@ -1,4 +1,5 @@
-"""The controls that fulfil demands on a constrained motion, level by level: the kernel of every control law.
+"""Hierarchy of tasks on a constrained motion, solved level by level for the controls: the kernel of every control
+law.
 
 At a state the acceleration and the constraint force are affine in the controls, for any rank of A. With Q = [Y, Z]
 from the factorisation of A (Z an orthonormal basis of its null space) and M₂₂ = Zᵀ M Z,
@@ -6,10 +7,10 @@ from the factorisation of A (Z an orthonormal basis of its null space) and M₂�
     a(u) = −A⁺γ + Z (z + G u),    M₂₂ z = Zᵀ(f + M A⁺γ),    M₂₂ G = Zᵀ S,
     λ(u) = (Aᵀ)⁺ (M a(u) − f − S u).
 
-So demands J a + E λ = r are linear equations T u = d, and a demanded generalized force g is M₂₂^(−T/2) Zᵀ(S u − g)
-= 0, the metric in which the distance is that of the accelerations (Gauss). Levels are solved one after the other,
-each in the controls that those before it leave free, in the least-squares sense and for any rank; what is free at
-the end has minimum weighted norm.
+So tasks J a + E λ = r are linear equations T u = d. A demanded generalized force g gives M₂₂^(−T/2) Zᵀ(S u − g) = 0,
+whose residual is the distance between the accelerations in the kinetic metric (Gauss). Each level is solved in the
+least-squares sense, for any rank, in the controls that higher levels leave free. Controls that no level determines
+have minimum weighted norm.
 """
 
 from __future__ import annotations
@@ -41,8 +42,8 @@ from sarrus.kernels.solve.tolerances import LEAST_SQUARED_PIVOT
 
 
 def hierarchy(table: LawTable, x: Floats, request: int) -> int:
-    """Write u at the state in x = [q | v | u | t | …] to the law's answer; return the rank of A, −1 where there is
-    none."""
+    """Write u (nu,) at the state x = [q | v | u | t | …] to ``table.answer``; return the rank of A, −1 where there is
+    no u."""
     rank, total = prepare(table, x)
     if rank < 0:
         return rank
@@ -64,8 +65,11 @@ def hierarchy(table: LawTable, x: Floats, request: int) -> int:
 
 @internal
 def prepare(table: LawTable, x: Floats):
-    """Write the levels of a law at the state x; return the rank of A, −1 where there is no motion, and the number of
-    rows."""
+    """Write the rows T and right-hand sides d of all levels at the state x; return the rank of A and the number of
+    rows.
+
+    The rank is −1 where A or M₂₂ cannot be factored.
+    """
     own, work, nu, n = table.own, ll.law_workspace(table), table.actuators, table.nq + table.nv
     copy(x, own, n)
     own[n + nu] = x[n + nu]
@@ -77,14 +81,14 @@ def prepare(table: LawTable, x: Floats):
 
 @internal
 def _matrix(table: LawTable, work: LawWorkspace, rows: Floats, m: int, n: int):
-    """Return an m × n matrix with what a law has for its factorisation."""
+    """Return the m × n matrix at ``rows`` with the buffers of the law for its factorisation."""
     order = ll.law_permutation(table)
     return fa.Matrix(rows, m, n, order, work.diagonal, work.beta, work.beta2, work.norms)
 
 
 @internal
 def remember(table: LawTable):
-    """Have the law remember what it is to know at the next sample."""
+    """Write the law's states for the next sample, ``memory`` of the workspace, to their places in ``table.own``."""
     following, first = ll.law_workspace(table).memory, ll.place_of_states(table)
     for k in range(table.n_states):
         table.own[table[first + k]] = following[k]
@@ -92,10 +96,10 @@ def remember(table: LawTable):
 
 @internal
 def _motion(table: LawTable, work: LawWorkspace):
-    """Factor A and find the motion without controls, and that of each; return the rank, −1 where it fails.
+    """Factor A, find the motion without controls and the motion by each control; return the rank of A, −1 on failure.
 
-    Left behind: at basis Zᵀ, at product Zᵀ M, at inner the L of M₂₂ = LᵀL; two vectors, a(0) and then M a(0) − f;
-    at push L⁻ᵀ Zᵀ S and at gains M₂₂⁻¹ Zᵀ S, a row for each motion.
+    Written: basis Zᵀ, product Zᵀ M, inner L with M₂₂ = LᵀL, motion a(0), load M a(0) − f, push L⁻ᵀ Zᵀ S and gains
+    M₂₂⁻¹ Zᵀ S, the last two with a row for each degree of freedom.
     """
     nv, nu, nc = table.nv, table.nu, table.nc
     settings, motion, load, rhs = table.settings, work.motion, work.load, work.along
@@ -159,7 +163,8 @@ def _motion(table: LawTable, work: LawWorkspace):
 
 @internal
 def _along(work: LawWorkspace, nv: int, free: int, x: Floats, out: Floats):
-    """Write Zᵀ x, zero where it is rounding; without constraints Z is the identity."""
+    """Write Zᵀ x (free,) to ``out``, with entries that are rounding set to zero; without constraints Z is the
+    identity."""
     if free == nv:
         copy(x, out, nv)
         return
@@ -176,7 +181,7 @@ def _along(work: LawWorkspace, nv: int, free: int, x: Floats, out: Floats):
 
 @internal
 def _is_zero(x: Floats, n: int):
-    """Tell whether a row asks for nothing, as that of a foot which is not in the air."""
+    """Tell whether all n entries of a row are zero, as in the row of a swing foot that is on the ground."""
     c = 0
     while c < n and x[c] == 0.0:
         c += 1
@@ -185,7 +190,7 @@ def _is_zero(x: Floats, n: int):
 
 @internal
 def _levels(table: LawTable, work: LawWorkspace, rank: int):
-    """Write the rows T and right-hand sides d of all levels; return how many rows there are."""
+    """Write the rows T (total, nu) and right-hand sides d (total,) of all levels; return the number of rows."""
     nv, nu = table.nv, table.nu
     roots, preferred = table.roots, table.preferred
     free = nv - rank
@@ -216,23 +221,23 @@ def _levels(table: LawTable, work: LawWorkspace, rank: int):
 
 @internal
 def rows_of_level(table: LawTable, level: int, free: int):
-    """Return the number of rows of a level; those of a force are the motions."""
+    """Return the number of rows of a level; a level of a force has ``free`` rows."""
     _, _, count = _level(table, level, free)
     return count
 
 
 @internal
 def _level(table: LawTable, level: int, free: int):
-    """Return kind, first row or force, and number of rows of a level; those of a force are the motions."""
+    """Return kind, first row (or force) and number of rows of a level; a level of a force has ``free`` rows."""
     at = ll.LEVELS + 3 * level
     return table[at], table[at + 1], free if table[at] == ll.FORCE else table[at + 2]
 
 
 @internal
 def _row(table: LawTable, work: LawWorkspace, free: int, demand: int, row: int):
-    """Write one row J a + E λ = r as T u = d.
+    """Write the task row J a + E λ = r as a row of T u = d.
 
-    Bounds have the same J up to sign in several rows, one after the other: what it gains is found once.
+    A task with bounds repeats J, up to its sign, in consecutive rows; their gains J Z G are computed once.
     """
     nv, nu, nc = table.nv, table.nu, table.nc
     jacobian, along = work.demands + demand * nv, work.along
@@ -264,7 +269,7 @@ def _row(table: LawTable, work: LawWorkspace, free: int, demand: int, row: int):
 
 @internal
 def _repeats(row: Floats, n: int):
-    """Tell whether a row is that before it: 1, its negative: −1, or neither: 0."""
+    """Return 1 where a row (n,) equals the row before it, −1 where it is the negative of that row, 0 elsewhere."""
     same = opposite = 0
     for c in range(n):
         same += 1 if row[c] == row[c - n] else 0
@@ -276,7 +281,11 @@ def _repeats(row: Floats, n: int):
 
 @internal
 def _gained(table: LawTable, work: LawWorkspace, free: int, along: Floats, out: Floats):
-    """Write what each unknown adds to an acceleration along a row over the motions, zero where that is rounding."""
+    """Add to ``out`` (nu,) the gain of each unknown on the acceleration along a row; a gain that is rounding becomes
+    zero.
+
+    ``along`` (free,) is the row in the basis of the null space of A.
+    """
     nu, sizes = table.nu, work.sizes
     fill(sizes, 0.0, nu)
     for i in range(free):
@@ -293,7 +302,7 @@ def _gained(table: LawTable, work: LawWorkspace, free: int, along: Floats, out: 
 
 @internal
 def _reactions(table: LawTable, work: LawWorkspace, rank: int):
-    """Write λ at u = 0 to rest, and its change with each control to reaction."""
+    """Write λ at u = 0 (nc,) to ``rest``, and the derivative of λ by each control (nu, nc) to ``reaction``."""
     nv, nu, nc = table.nv, table.nu, table.nc
     load, force, A = work.load, work.constraint, _matrix(table, work, work.rows, nc, nv)
     for k in range(-1, nu):
@@ -309,10 +318,10 @@ def _reactions(table: LawTable, work: LawWorkspace, rank: int):
 
 @internal
 def begin_levels(table: LawTable, work: LawWorkspace, total: int):
-    """Begin with no level solved; return how many turned unknowns are used up.
+    """Set all unknowns to zero and initialise their rotation; return the number of rotated unknowns used up.
 
-    The turned unknowns are the unknowns themselves, forces of contacts that move nothing before the others: these stay
-    zero, and no level sees them.
+    The rotation begins as a permutation: contact forces that move nothing come first and are used up. They stay zero,
+    and no level uses them.
     """
     nu, idle = table.nu, 0
     fill(table.answer, 0.0, nu)
@@ -344,9 +353,11 @@ def begin_levels(table: LawTable, work: LawWorkspace, total: int):
 def solve_level(
     table: LawTable, work: LawWorkspace, level: int, first: int, count: int, done: int, total: int
 ):
-    """Solve the rows T u = d of one level in what those before it leave; write what became of it.
+    """Solve the rows T u = d of a level in the unknowns that higher levels leave free; return the number of unknowns
+    used up.
 
-    ``first`` is the first of its ``count`` rows, ``done`` how many turned unknowns are used up; returns how many then.
+    ``first`` is the first of its ``count`` rows, ``done`` the number of rotated unknowns used up before. Rank, norm
+    of the residual and norm of d are written to the level's entries of ``table.answer``.
     """
     nu, answer, step, settings = table.nu, table.answer, work.step, table.settings
     left, wanted = nu - done, work.along
@@ -373,7 +384,7 @@ def solve_level(
     ):
         rest = damp_step(table, work, first, count, done, settings.damping * size)
     out = nu + 1 + ll.PER_LEVEL * level
-    told = rank + done if level == 0 else rank  # what moves nothing is no matter of tasks
+    told = rank + done if level == 0 else rank  # level 0 counts forces without effect
     answer[out], answer[out + 1], answer[out + 2] = told, rest, np.sqrt(demanded)
     if rank <= 0:
         return done

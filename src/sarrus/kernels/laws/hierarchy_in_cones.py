@@ -1,28 +1,28 @@
-"""Controls and contact forces of least cost inside all limits: the kernel of laws with limits or contacts.
+"""Controls and contact forces of least cost within all limits: the kernel of laws with limits or contacts.
 
-The unknowns are x = (u, λ): to the motion, the force of a contact is one more actuator. Of laws with contacts the first
-level is physics: closed contacts do not accelerate and open ones have no force. The tasks follow level by level as in
-`sarrus.kernels.laws.hierarchy`; inequalities among them are limits as long as they can be kept. In the directions
-that tasks leave free,
+The unknowns are x = (u, λ): in the equations of motion, a contact force is one more actuator. In laws with contacts
+level 0 is physics: closed contacts do not accelerate and open contacts have no force. The tasks follow level by level
+as in `sarrus.kernels.laws.hierarchy`; inequalities among them are limits as long as they are feasible. In the
+directions that tasks leave free,
 
     minimise xᵀW x   subject to √(λ_t1² + λ_t2²) ≤ μ λ_n, λ_n ≤ σ λ_max, u_min ≤ u ≤ u_max, rows of the user
 
-(Aghili, Optimal control of legged robots subject to friction cone constraints, eq. (29)). Where that has no solution,
-the tasks are relaxed and physics is not. Level after level,
+(Aghili, Optimal control of legged robots subject to friction cone constraints, eq. (29)). Where this program is
+infeasible, the tasks are relaxed and physics is not. Level after level,
 
     minimise ‖T_k x − d_k‖² + ε ‖x − x_0‖²,   then xᵀW x
 
-subject to the limits, of an inequality the positive part of T_k x − d_k: x_0 is what was found before, and later levels
-go along the best answers of those before them (`sarrus.kernels.laws.faces`; for inequalities Kanoun, Lamiraux and
-Wieber 2011, Kinematic control of redundant manipulators). Or all at once, with weights (Aghili, section 3.3, for
-several priorities),
+subject to the limits; of an inequality only the positive part of T_k x − d_k counts. x_0 is the solution before, and
+lower levels move within the optimal solutions of higher levels (`sarrus.kernels.laws.faces`; for inequalities Kanoun,
+Lamiraux and Wieber 2011, Kinematic control of redundant manipulators). Or all at once, with weights (Aghili, section
+3.3, for several priorities),
 
     minimise xᵀW x + Σ ρ_k ‖T_k x − d_k‖²
 
-T_k x = d_k is what level k wants. The last levels of which coming close is enough have but shares of the limits
-(`sarrus.kernels.laws.soft_levels`). Where rows come or go, the unknowns are between those with and those without them:
-with activities a_1 ≥ a_2 ≥ … of the rows, x = Σ (a_j − a_j+1) x(rows 1 … j) with a_0 = 1 (the extension of Lovász). It
-is continuous in all of them, and inside all limits, as these are convex.
+T_k x = d_k are the equations of level k. The last levels may be soft: they have only shares of the limits
+(`sarrus.kernels.laws.soft_levels`). While rows are switched on or off, the unknowns are interpolated by the
+activities a_1 ≥ a_2 ≥ … of the rows: x = Σ (a_j − a_j+1) x(rows 1 … j) with a_0 = 1 (the extension of Lovász). This x
+is continuous in all activities, and within all limits, as these are convex.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ from sarrus.kernels.platform.pointers import internal
 
 
 def hierarchy_in_cones(table: LawTable, x: Floats, request: int) -> int:
-    """Write u and λ at the state in x to the law's answer; return the rank of A, negative where there are none."""
+    """Write u and λ at the state x to ``table.answer``; return the rank of A, negative where there is no solution."""
     contacts, answer = table.contacts, table.answer
     contacts.report[0] = cn.EXACT
     rank, total = prepare(table, x)
@@ -93,7 +93,8 @@ def hierarchy_in_cones(table: LawTable, x: Floats, request: int) -> int:
 
 @internal
 def forget_programs(table: LawTable):
-    """Have the next call begin its programs without the last ones: they led nowhere, or to what is no number."""
+    """Mark the stored solutions of cone programs as unusable starts, after a failure or a number that is not
+    finite."""
     kept, size = cn.memory_of(table), cn.slot_size(table.nu, cn.most_rows_of(table))
     kept.missing[0] = kept.kind[0] = 0.0
     kept.exact[0] = -1.0
@@ -103,7 +104,7 @@ def forget_programs(table: LawTable):
 
 @internal
 def _to_controls(table: LawTable):
-    """Turn unknowns into controls and forces, none outside its limits by what rounding has left."""
+    """Convert the unknowns to controls and forces in their units, with the controls clipped to their bounds."""
     answer, limits = table.answer, cn.physics_of(table)
     for k in range(table.nu):
         answer[k] = table.preferred[k] + table.roots[k] * answer[k]
@@ -113,7 +114,7 @@ def _to_controls(table: LawTable):
 
 @internal
 def _go_on(table: LawTable):
-    """Remember controls and forces, and what the law is to know at the next sample."""
+    """Store the controls and forces, and the states of the law, for the next sample."""
     kept = cn.memory_of(table)
     kept.known[0] = 1.0
     copy(table.answer, kept.controls, table.nu)
@@ -124,8 +125,7 @@ def _go_on(table: LawTable):
 def _between(
     table: LawTable, work: LawWorkspace, room: DistributionWorkspace, total: int, free: int, request: Any
 ):
-    """Find the unknowns between those of rows that count and of all rows as they come or go; return the worst
-    outcome."""
+    """Write the unknowns interpolated by the activities of the rows to ``table.answer``; return the worst outcome."""
     n, outcome, threshold = table.nu, cn.EXACT, 1.0
     copy(work.table, room.all_rows, total * n)
     copy(work.right, room.all_right, total)
@@ -163,7 +163,7 @@ def _next_activity(table: LawTable, work: LawWorkspace, threshold: float):
 def _choose_rows(
     table: LawTable, work: LawWorkspace, room: DistributionWorkspace, total: int, threshold: float
 ):
-    """Have the rows count whose activity reaches a threshold, the others ask for nothing."""
+    """Write the rows T and d of all levels, with rows whose activity is below a threshold set to zero."""
     n = table.nu
     copy(room.all_rows, work.table, total * n)
     copy(room.all_right, work.right, total)
@@ -181,13 +181,13 @@ def _choose_rows(
 def _distribute(
     table: LawTable, work: LawWorkspace, room: DistributionWorkspace, total: int, free: int, request: Any
 ):
-    """Find the unknowns for the rows that count; return what became of it."""
+    """Find the unknowns for the present rows T and d; return the outcome."""
     n, answer = table.nu, table.answer
     copy(work.table, room.rows, total * n)
     copy(work.right, room.right, total)
     copy(work.right, room.goals, total)
     for level in range(table.n_levels):
-        if table[ll.LEVELS + 3 * level] == ll.AT_MOST:  # no matter of the hierarchy
+        if table[ll.LEVELS + 3 * level] == ll.AT_MOST:  # inequalities are limits here
             first = int(room.firsts[level])
             fill(work.table + first * n, 0.0, (int(room.firsts[level + 1]) - first) * n)
     done = begin_levels(table, work, total)
@@ -200,7 +200,7 @@ def _distribute(
             end = int(room.firsts[level + 1])
             done = solve_level(table, work, level, first, end - first, done, total)
             if table.settings.damping > 0.0 and answer[_out(table, level) + 1] > 0.0:
-                # what it misses for want of rank or by damping is no matter of limits
+                # residuals by lack of rank or by damping are not caused by limits
                 for i in range(first, end):
                     room.goals[i] = dot(room.rows + i * n, answer, n)
         room.ends[level] = done
@@ -214,7 +214,10 @@ def _distribute(
 def _choose(
     table: LawTable, work: LawWorkspace, room: DistributionWorkspace, done: int, free: int, request: Any
 ):
-    """Find the unknowns: with tasks as they are, relaxed, relaxed with a jump, or of damped joints; return which."""
+    """Find the unknowns by the first strategy that succeeds; return the outcome.
+
+    The strategies: tasks met exactly, tasks relaxed, tasks relaxed without limits of rates (JUMPED), damped joints.
+    """
     kept, limits = cn.memory_of(table), cn.physics_of(table)
     near = request == ll.SAMPLE and limits.rate[0] > 0.0 and kept.known[0] == 1.0
     if kept.missing[0] > 0.0:
@@ -236,7 +239,7 @@ def _choose(
         if found != cn.FAILED:
             _note_misses(table, room, found == cn.RELAXED)
             return cn.JUMPED if near and attempt == 1 else found
-    if exact:  # rounding ended the programs for shares
+    if exact:  # rounding ended the programs with reduced limits
         _begin_anew(table, work, room)
         if _keep_all(table, work, room, done, near):
             _note_misses(table, room, False)
@@ -248,13 +251,13 @@ def _choose(
 
 @internal
 def _keep_all(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, used: int, near: bool):
-    """Find the unknowns of least cost with all levels as they are; tell whether the limits allow any."""
+    """Find the unknowns of least cost that meet all levels exactly; tell whether the limits allow any."""
     lines, cones, kind = write_limit_rows(table, work, room, near, False)
     kept = cn.memory_of(table)
     enter(table, room, lines, cones, table.n_used - 1, kept.kind[0] == kind)
     kept.kind[0] = kind
     if table.n_contacts == 0 and cones == 0:
-        # they are of least norm already
+        # the unknowns have least norm already
         for i in range(lines):
             room.faces[i] = IDLE
         if wake(table, room, lines, NONE) == 0:
@@ -275,7 +278,7 @@ def _least(
     used: int,
     begins: bool,
 ):
-    """Find the unknowns of least cost; tell whether there are any."""
+    """Find the unknowns of least cost, and store the working set; tell whether the program has a solution."""
     if not minimise(table, work, room, lines, cones, kind, LEAST, 0, slot, used, begins):
         return False
     cone = program_of(table, room, lines, cones, used)
@@ -285,7 +288,8 @@ def _least(
 
 @internal
 def _weigh(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, near: bool):
-    """Solve with costs of what all levels miss at once; return what became of it."""
+    """Minimise xᵀW x plus the weighted residuals of all levels; return RELAXED, or FAILED where limits are
+    infeasible."""
     first = first_task(table)
     used = int(room.ends[0]) if first == 1 else 0
     copy(room.turned, work.turned, table.nu * table.nu)
@@ -303,15 +307,15 @@ def _weigh(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, nea
 
 @internal
 def _descend(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, near: bool, again: bool):
-    """Solve level after level, then for the least cost; return what became of it, FAILED where limits allow nothing.
+    """Solve level after level, then for the least cost; return the outcome, FAILED where the limits are infeasible.
 
-    The first levels that the limits allow as they are take one program together. Each of the others takes some, every
-    one near where that before it has led, and leaves its best answers to those after it: the faces of the limits on
-    which these are, in directions that the level does not see. A program that rounding ends leaves what was found
-    before it. The last levels of which coming close is enough come after all that, within shares of the limits.
+    The highest levels that the limits allow exactly take one program together. Each lower level takes several
+    programs, each with a proximal term about the solution before. Its optimal solutions are left to the next level:
+    the face of the limits that contains them, and the directions in the null space of its rows. If rounding ends a
+    program, the solution before it is kept. Soft levels come last, within shares of the limits.
 
-    ``again`` begins with the level that was the first to be missed the last time; where it is met now, or its miss is
-    no proof, there is nothing to tell.
+    With ``again`` the first level with a residual is taken from the last call. The outcome is FAILED if this level is
+    met now, or if its residual proves nothing.
     """
     n, levels, memory, first = table.nu, table.n_used, cn.memory_of(table), first_task(table)
     slots, size, soft = memory.relaxed, cn.slot_size(n, cn.most_rows_of(table)), first_soft(table)
@@ -338,7 +342,7 @@ def _descend(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, n
     room.margin[0] = TIGHTER_LIMITS * largest_control(table, room, near)
     for level in range(kept + 1, soft):
         slot, tells = slots + (levels + level) * size, level == kept + 1
-        once = again and tells  # it begins outside the limits
+        once = again and tells  # the first program begins outside the limits
         missed, demanded = fulfil(table, work, room, lines, cones, kind, slot, level, used, tells, once)
         if once and not is_proof(table, room, level, missed, least):
             _begin_anew(table, work, room)
@@ -355,7 +359,7 @@ def _descend(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, n
 
 @internal
 def _begin_anew(table: LawTable, work: LawWorkspace, room: DistributionWorkspace):
-    """Go back to the unknowns that are wanted without limits, and to what of them is free."""
+    """Reset the unknowns to the solution without limits, and the rotation of the unknowns to its value there."""
     copy(room.turned, work.turned, table.nu * table.nu)
     copy(room.wanted, table.answer, table.nu)
     room.margin[0] = 0.0
@@ -371,11 +375,10 @@ def _come_close(
     exact: bool,
     before: int,
 ):
-    """Solve the last levels, of which coming close is enough, within their shares of the limits; return what became of
-    it.
+    """Solve the soft levels within their shares of the limits; return the outcome.
 
-    The unknowns are those without these levels, ``exact`` where all others are met. ``before`` is the level that was
-    the first to be missed the last time, one behind the last where none was, and −1 where that is not known.
+    The unknowns are the solution of the hard levels, ``exact`` where it meets all of them. ``before`` is the first
+    level with a residual in the last call: n_used where no level had a residual, −1 where it is unknown.
     """
     n, levels, memory, soft = table.nu, table.n_used, cn.memory_of(table), first_soft(table)
     slots, size, least = memory.relaxed, cn.slot_size(n, cn.most_rows_of(table)), 0.0
@@ -420,7 +423,7 @@ def _least_of(
     kept: int,
     lazily: bool,
 ):
-    """Find the unknowns of least cost with levels up to ``kept`` as they are; tell whether the limits allow any."""
+    """Find the unknowns of least cost that meet levels up to ``kept`` exactly; tell whether the limits allow any."""
     copy(room.wanted, table.answer, table.nu)
     enter(table, room, lines, cones, kept, lazily)
     slot = slots + max(kept, 0) * cn.slot_size(table.nu, cn.most_rows_of(table))
@@ -429,14 +432,16 @@ def _least_of(
 
 @internal
 def _used_by(room: DistributionWorkspace, level: int):
-    """Return how many turned unknowns levels up to one have used up."""
+    """Return the number of rotated unknowns that levels up to ``level`` have used up."""
     return int(room.ends[level]) if level >= 0 else 0
 
 
 @internal
 def _begin_at(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, slot: Floats, kept: int):
-    """Go on from the unknowns of a slot, along directions that levels up to ``kept`` leave; False where there are
-    none."""
+    """Move the unknowns to the solution stored in ``slot``, along directions that levels up to ``kept`` leave free.
+
+    False where the slot is empty.
+    """
     if not slot[0] >= 0.0:
         return False
     n, answer, used = table.nu, table.answer, _used_by(room, kept)
@@ -450,13 +455,13 @@ def _begin_at(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, 
 
 @internal
 def _out(table: LawTable, level: int):
-    """Return where in the answer stands what became of a level."""
+    """Return the index of the report of a level (rank, residual, norm of d) in ``table.answer``."""
     return table.nu + 1 + ll.PER_LEVEL * level
 
 
 @internal
 def _note_misses(table: LawTable, room: DistributionWorkspace, all_levels: bool):
-    """Write what levels miss to what they tell; of inequalities, where all others are as they were."""
+    """Write the residuals of inequalities, with ``all_levels`` of all levels, to the reports of their levels."""
     for level in range(first_task(table), table.n_used):
         at = _out(table, level)
         if table[ll.LEVELS + 3 * level] == ll.AT_MOST:

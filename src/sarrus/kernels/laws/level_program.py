@@ -1,4 +1,4 @@
-"""One cone program of a control law: the least of a cost over the directions that are left, inside all limits."""
+"""Cone program of a control law: minimum of a cost over the free directions, within all limits."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal, limits_at
 
-# Costs: of the unknowns; of what one level misses, near what was found before; of the unknowns and all that is missed.
+# Costs: xᵀW x; residual of one level with a proximal term; xᵀW x and weighted residuals of all levels.
 LEAST, ONE, ALL = 0, 1, 2
 
 
@@ -50,11 +50,12 @@ def minimise(
     used: int,
     begins: bool,
 ):
-    """Find the unknowns of least cost in the directions turned[:, used:]; tell whether there are any.
+    """Write the unknowns of least cost in the free directions turned[:, used:] to ``table.answer``; tell whether any
+    exist.
 
-    ``lines`` half-lines and ``cones`` cones are laid, of that kind. Inequalities of ``level`` may be missed where the
-    cost is ONE, of all levels where it is ALL. What was found before is inside the limits, unless the program
-    ``begins``: then it says whose limits are in conflict where it has no solution.
+    The program has ``lines`` half-lines and ``cones`` cones; ``kind`` is its hash. Inequalities of ``level`` have
+    slack variables where the cost is ONE, inequalities of all levels where it is ALL. The unknowns before the call
+    satisfy the limits unless ``begins``. With ``begins`` an infeasible program also reports the limits in conflict.
     """
     n, missable = table.nu, level if cost == ONE else NONE
     if cost == ALL:
@@ -72,7 +73,7 @@ def minimise(
 
 @internal
 def program_of(table: LawTable, room: DistributionWorkspace, lines: int, cones: int, used: int):
-    """Return the workspace of the last program."""
+    """Return the workspace of the last cone program, for its numbers of variables and rows."""
     rows, slack = count_rows(table, room, lines, cones)
     return cl.cone_workspace(room.program, table.nu - used + slack, rows)
 
@@ -91,7 +92,10 @@ def _solve(
     used: int,
     begins: bool,
 ):
-    """Solve the program of the half-lines that take part now; where it has a solution add that to the answer."""
+    """Solve the program of the half-lines in the working set; tell whether it has a solution.
+
+    The solution is added to ``table.answer`` and, for a program without slack variables, stored in ``slot``.
+    """
     n, answer, told, sizes = table.nu, table.answer, cn.report_of(table), sizes_of(table)
     free = n - used
     rows, slack = count_rows(table, room, lines, cones)
@@ -138,7 +142,7 @@ def _solve(
 
 @internal
 def _all_rows(table: LawTable, lines: int, cones: int):
-    """Return how many rows all half-lines and cones have."""
+    """Return the number of rows of all half-lines and cones."""
     whole, rows = whole_sizes(table), lines
     for c in range(cones):
         rows += whole[c]
@@ -147,7 +151,7 @@ def _all_rows(table: LawTable, lines: int, cones: int):
 
 @internal
 def _tell(cone: ConeWorkspace, n: int, m: int, told: Floats):
-    """Write the facts of a program: residuals, costs and their gap, from its data."""
+    """Write the residuals, costs and duality gap of a program, computed from its data, to ``told``."""
     curve = cost = bound = dual = primal = 0.0
     for c in range(n):
         slope = dot(cone.quadratic + c * n, cone.x, n)
@@ -168,13 +172,13 @@ def _tell(cone: ConeWorkspace, n: int, m: int, told: Floats):
 
 @internal
 def first_task(table: LawTable):
-    """Return the first level that may be missed: physics comes first where there are contacts."""
+    """Return the first level whose residual may be nonzero: 1 with contacts, where level 0 is physics, else 0."""
     return 1 if table.n_contacts > 0 else 0
 
 
 @internal
 def size_of(table: LawTable, room: DistributionWorkspace, level: int):
-    """Return the square of the largest acceleration of a level by one of all unknowns together."""
+    """Return the largest squared row norm of T of a level, 1 where all its rows are zero."""
     n, size = table.nu, 0.0
     for i in range(int(room.firsts[level]), int(room.firsts[level + 1])):
         size = max(size, dot(room.rows + i * n, room.rows + i * n, n))
@@ -193,7 +197,7 @@ def _write_cost(
     used: int,
     width: int,
 ):
-    """Write P and q of the cost."""
+    """Write P (width, width) and q (width,) of the cost to the program."""
     free = table.nu - used
     fill(cone.quadratic, 0.0, width * width + width)
     if cost == ONE:
@@ -226,7 +230,7 @@ def _add_slack(
     level: int,
     rho: float,
 ):
-    """Add P of ρ times the square of what inequalities of a level are missed by."""
+    """Add P of ρ times the sum of squares of the slack variables of a level's inequalities."""
     variable = free
     for i in range(lines):
         if room.faces[i] == SLACK:
@@ -237,7 +241,7 @@ def _add_slack(
 
 @internal
 def _add_least(table: LawTable, work: LawWorkspace, cone: ConeWorkspace, used: int, width: int):
-    """Add P and q of xᵀW x."""
+    """Add P and q of xᵀW x, with x in the free directions."""
     n, answer, limits = table.nu, table.answer, cn.physics_of(table)
     free = n - used
     for k in range(n):
@@ -260,7 +264,7 @@ def _add_misses(
     width: int,
     rho: float,
 ):
-    """Add P and q of ρ ‖T x − d‖² of a level."""
+    """Add P and q of ρ ‖T x − d‖² of a level, with x in the free directions."""
     n, free = table.nu, table.nu - used
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
         fill(room.vector, 0.0, free)
@@ -276,7 +280,10 @@ def _add_misses(
 
 @internal
 def misses_of(table: LawTable, room: DistributionWorkspace, level: int, wanted: Floats):
-    """Return what a level misses of what is ``wanted`` of all rows."""
+    """Return the norm of the residual T x − d of a level, of inequalities the norm of its positive part.
+
+    ``wanted`` are the right-hand sides d of all rows.
+    """
     n, total, at_most = table.nu, 0.0, table[ll.LEVELS + 3 * level] == ll.AT_MOST
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
         missed = dot(room.rows + row * n, table.answer, n) - wanted[row]

@@ -1,8 +1,8 @@
-"""All limits of a control law as rows over its unknowns, which of them a program has, and who is in conflict.
+"""Limits of a control law as rows over its unknowns: their working set in a program, and the limits in conflict.
 
-Half-lines come first: limits of the controls, of the normal forces, of the user, inequalities among the levels; then
-the cones. Most half-lines are far away: a program has those that took part in the last one, and those that its solution
-would break, which is then found again.
+Half-lines come first: limits of the controls, of the normal forces, of the user, inequalities among the levels. Then
+come the cones. Most half-lines are far from active. A program contains the working set: half-lines that were active
+in the last program. A half-line that the solution violates is added, and the program is solved again.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
 from sarrus.kernels.memory.record import Floats, Integers
 from sarrus.kernels.platform.pointers import internal
 
-# What rows of no level belong to; levels whose rows may be missed: all of them, none.
+# Level of a row that belongs to no level; levels whose rows get slack variables: all levels, no level.
 NO_LEVEL, ALL_LEVELS, NONE = -1, -2, -3
 
 
 @internal
 def sizes_of(table: LawTable):
-    """Return where the sizes of the cones of a program are."""
+    """Return the address of the sizes of the cones in a program (integers)."""
     contacts = table.contacts
     return contacts + (cn.PLACES + 2 * table.n_contacts + contacts.extra_cones)
 
 
 @internal
 def whole_sizes(table: LawTable):
-    """Return where they are of all cones, whatever is left of them in a program."""
+    """Return the address of the sizes of all cones (integers), including cones that a program reduces or drops."""
     return sizes_of(table) + (table.n_contacts + table.contacts.extra_cones)
 
 
 @internal
 def order_of(table: LawTable):
-    """Return the room for a permutation."""
+    """Return the address of a buffer for a permutation (integers)."""
     return sizes_of(table) + 2 * (table.n_contacts + table.contacts.extra_cones)
 
 
 @internal
 def bounds_of(table: LawTable, k: int, near: bool):
-    """Return the least and the largest value of a control, from the one before it where that limits its rate."""
+    """Return the lower and upper bound of control k; with ``near`` its rate since the last sample is limited too."""
     limits = cn.physics_of(table)
     lower, upper = limits.lower[k], limits.upper[k]
     if near:
@@ -57,7 +57,7 @@ def bounds_of(table: LawTable, k: int, near: bool):
 
 @internal
 def largest_root(table: LawTable):
-    """Return the largest unit of a control."""
+    """Return the largest unit of a control, 1 where all units are zero."""
     largest = 0.0
     for k in range(table.actuators):
         largest = max(largest, table.roots[k])
@@ -66,8 +66,11 @@ def largest_root(table: LawTable):
 
 @internal
 def largest_control(table: LawTable, room: DistributionWorkspace, near: bool):
-    """Return the size of the largest control with limits, or 1: of those wanted without limits, brought inside their
-    own, so that it is the same wherever programs begin."""
+    """Return the largest |u| among controls with finite limits, in the units of the unknowns, or 1 if that is more.
+
+    u is the solution without limits, clipped to its bounds, so that the result does not depend on where programs
+    begin.
+    """
     largest = 1.0
     for k in range(table.actuators):
         lower, upper = bounds_of(table, k, near)
@@ -84,10 +87,10 @@ def largest_control(table: LawTable, room: DistributionWorkspace, near: bool):
 def write_limit_rows(
     table: LawTable, work: LawWorkspace, room: DistributionWorkspace, near: bool, spares: bool
 ):
-    """Write all limits; return how many half-lines and how many cones there are, and what tells such lists apart.
+    """Write the rows of all limits; return the numbers of half-lines and of cones, and a hash of the list of limits.
 
-    With ``spares`` limits of controls and contacts that are laid and free are written anew as levels have them of which
-    coming close is enough (`sarrus.kernels.laws.soft_levels`); rows of levels stay as they are.
+    With ``spares`` the limits of controls and contacts are replaced by the reduced limits of soft levels
+    (`sarrus.kernels.laws.soft_levels`), friction cones only where their face is FREE; rows of levels are kept.
     """
     contacts, limits, sizes = table.contacts, cn.physics_of(table), whole_sizes(table)
     nu, count, mode = table.actuators, table.n_contacts, contacts.friction
@@ -142,10 +145,10 @@ def write_limit_rows(
 
 @internal
 def _bounds(table: LawTable, room: DistributionWorkspace, row: int, k: int, near: bool, spares: bool):
-    """Write the limits of a control; return the next row."""
+    """Write the rows of the bounds of control k; return the index of the next row."""
     limits, preferred = cn.physics_of(table), table.preferred[k]
     lower, upper = bounds_of(table, k, near)
-    # rows of length one; none of what stays as it is preferred
+    # rows of length one; zero rows of controls that stay at their preferred values
     factor, unit = (1.0, table.roots[k]) if table.roots[k] > 0.0 else (0.0, 1.0)
     if np.isfinite(upper):
         most = (upper - preferred) / unit
@@ -162,7 +165,7 @@ def _bounds(table: LawTable, room: DistributionWorkspace, row: int, k: int, near
 
 @internal
 def _note(room: DistributionWorkspace, row: int, most: float, owner: int, level: int):
-    """Write what a row is at most, whose it is and of which level; return the next one."""
+    """Write right-hand side, owner and priority level of a row; return the index of the next row."""
     room.most[row], room.owners[row], room.belongs[row] = most, owner, level
     return row + 1
 
@@ -171,7 +174,7 @@ def _note(room: DistributionWorkspace, row: int, most: float, owner: int, level:
 def _single(
     table: LawTable, room: DistributionWorkspace, row: int, k: int, factor: float, most: float, owner: int
 ):
-    """Write a limit of one unknown; return the next row."""
+    """Write the limit ``factor`` × x_k ≤ ``most`` as a row; return the index of the next row."""
     at = room.limits + row * table.nu
     fill(at, 0.0, table.nu)
     at[k] = factor
@@ -188,7 +191,10 @@ def _lines_of_contact(
     spares: bool,
     frees: bool,
 ):
-    """Write the half-lines of a closed contact; return the next row. ``frees``: those of its friction are shares."""
+    """Write the half-lines of closed contact k; return the index of the next row.
+
+    With ``spares`` its normal force, with ``frees`` its friction has reduced limits.
+    """
     contacts, limits, owner = table.contacts, cn.physics_of(table), table.actuators + k + 1
     first, size = contacts[cn.PLACES + 2 * k], contacts[cn.PLACES + 2 * k + 1]
     if np.isfinite(limits.largest[k]):
@@ -220,7 +226,7 @@ def _lines_of_contact(
 
 @internal
 def _users(table: LawTable, room: DistributionWorkspace, first: int, end: int, row: int):
-    """Write rows of the user; return the next one."""
+    """Write the user's rows first … end − 1 as rows of limits; return the index of the next row."""
     n, contacts = table.nu, table.contacts
     extra, given, roots, preferred = contacts.extra_rows, contacts.extra, table.roots, table.preferred
     unit = largest_root(table)
@@ -235,9 +241,10 @@ def _users(table: LawTable, room: DistributionWorkspace, first: int, end: int, r
 
 @internal
 def enter(table: LawTable, room: DistributionWorkspace, linear: int, cones: int, level: int, lazily: bool):
-    """Have the rows of levels up to ``level`` count: half-lines that took part in the last program, and all cones.
+    """Begin the working set for levels up to ``level``: half-lines that were active in the last program, and all
+    cones.
 
-    Unless ``lazily`` all half-lines take part that are no level's.
+    Half-lines of no level are all included, unless ``lazily``. Half-lines of later levels are excluded.
     """
     working = cn.memory_of(table).working
     for i in range(linear):
@@ -250,7 +257,7 @@ def enter(table: LawTable, room: DistributionWorkspace, linear: int, cones: int,
 
 @internal
 def excess(table: LawTable, room: DistributionWorkspace, i: int):
-    """Return by how much the unknowns break a half-line, and what of this is rounding."""
+    """Return the violation Σ row_k x_k − most of half-line i, and the rounding error of this sum."""
     n, answer, row = table.nu, table.answer, room.limits + i * table.nu
     total, size = -room.most[i], abs(room.most[i])
     for k in range(n):
@@ -261,8 +268,10 @@ def excess(table: LawTable, room: DistributionWorkspace, i: int):
 
 @internal
 def wake(table: LawTable, room: DistributionWorkspace, linear: int, level: int):
-    """Have idle half-lines that the unknowns break take part, and with them all that are no level's; those of
-    ``level`` may be missed. Return how many are broken."""
+    """Add violated half-lines to the working set; return the number of violated half-lines.
+
+    If there are any, all half-lines of no level are added too. Half-lines of ``level`` get slack variables.
+    """
     count = 0
     for i in range(linear):
         if room.faces[i] == IDLE:
@@ -279,7 +288,7 @@ def wake(table: LawTable, room: DistributionWorkspace, linear: int, level: int):
 
 @internal
 def allow(room: DistributionWorkspace, linear: int, level: int):
-    """Let half-lines of a level be missed that take part."""
+    """Give the half-lines of a level that are in the working set slack variables."""
     for i in range(linear):
         own = room.belongs[i] == level or (level == ALL_LEVELS and room.belongs[i] >= 0)
         if own and room.faces[i] == FREE:
@@ -288,7 +297,8 @@ def allow(room: DistributionWorkspace, linear: int, level: int):
 
 @internal
 def recall(table: LawTable, room: DistributionWorkspace, linear: int, cone: ConeWorkspace):
-    """Remember which half-lines take part: those of the last program that are at their ends or pushed."""
+    """Store the working set for the next call: half-lines of the last program that are active, s < z, or on a
+    face."""
     working, at = cn.memory_of(table).working, 0
     for i in range(linear):
         working[i] = 0.0
@@ -301,7 +311,7 @@ def recall(table: LawTable, room: DistributionWorkspace, linear: int, cone: Cone
 
 @internal
 def count_rows(table: LawTable, room: DistributionWorkspace, linear: int, cones: int):
-    """Return how many rows a program has, and how many of them may be missed."""
+    """Return the number of rows of a program, and the number of its rows with slack variables."""
     whole, rows, slack = whole_sizes(table), 0, 0
     for i in range(linear):
         rows += 1 if room.faces[i] == FREE else 0
@@ -325,10 +335,9 @@ def write_rows(
     cones: int,
     sizes: Integers,
 ):
-    """Write G and h of a program and the sizes of its cones; return its half-lines, those that may not be missed, its
-    cones and its rows.
+    """Write G, h and the cone sizes of a program; return its numbers of half-lines, hard half-lines, cones and rows.
 
-    ``free`` directions are variables, then ``slack`` of what may be missed.
+    Its variables are ``free`` directions and then ``slack`` slack variables; hard half-lines have no slack variable.
     """
     whole, width, at, first = whole_sizes(table), free + slack, 0, linear
     for i in range(linear):
@@ -372,7 +381,7 @@ def _write(
     i: int,
     at: int,
 ):
-    """Write the row of a limit over the variables."""
+    """Write limit i as row ``at`` of G and h, over the variables of the program."""
     n, answer, row, out = table.nu, table.answer, room.limits + i * table.nu, cone.rows + at * width
     fill(out, 0.0, width)
     room.places[at], most, size = i, room.most[i], 0.0
@@ -402,9 +411,10 @@ def tighten(
     sizes: Integers,
     begins: bool,
 ):
-    """Have limits be tighter by a margin, and what was found before be inside, unless a program ``begins``.
+    """Tighten the limits of a program by ``room.margin``, but keep its start feasible unless the program ``begins``.
 
-    The margin is one of unknowns; inequalities among levels have it in units of the controls.
+    The margin is in units of the unknowns; for inequalities among levels it is multiplied by the largest unit of a
+    control.
     """
     margin = room.margin[0]
     at, inside, unit = lines, -np.inf if begins else 0.5 * margin, largest_root(table)
@@ -419,7 +429,7 @@ def tighten(
 
 @internal
 def are_kept(cone: ConeWorkspace, lines: int, count: int, sizes: Integers, allowed: float):
-    """Tell whether the limits hold where nothing is free; write by how much they do not to the dual."""
+    """Tell whether the limits hold where no direction is free; their violations are written to the multipliers z."""
     missed, at = 0.0, lines
     for i in range(lines):
         cone.z[i] = max(0.0, -cone.limits[i])
@@ -436,7 +446,7 @@ def are_kept(cone: ConeWorkspace, lines: int, count: int, sizes: Integers, allow
 
 @internal
 def largest_of(answer: Floats, n: int):
-    """Return the largest unknown, or 1."""
+    """Return the largest |x_k| of n unknowns, or 1 if that is more."""
     largest = 1.0
     for k in range(n):
         largest = max(largest, abs(answer[k]))
@@ -445,17 +455,18 @@ def largest_of(answer: Floats, n: int):
 
 @internal
 def accuse(table: LawTable, room: DistributionWorkspace, cone: ConeWorkspace, linear: int, cones: int):
-    """Write how strongly each actuator, contact, row of the user and inequality takes part in the conflict: by the
-    proof that there is no solution, or by the multipliers of the relaxed one.
+    """Write the part of each actuator, contact, user's row and inequality in a conflict to ``conflict`` of the
+    report.
 
-    Of a program with all cones as they are.
+    It is the size of its multipliers in the proof of infeasibility, or in the relaxed program. The program must
+    contain all cones unreduced.
     """
     told, whole, owners = cn.report_of(table).conflict, whole_sizes(table), room.owners
     nu, at, first = table.actuators, 0, linear
     fill(told, 0.0, nu + table.n_contacts + cn.extra_of(table))
     for i in range(linear):
         if room.faces[i] == FREE:
-            # what pushes against both limits of an actuator proves nothing
+            # multipliers of both bounds of an actuator cancel: they prove nothing
             own = int(abs(owners[i])) - 1
             told[own] += cone.z[at] if owners[i] > 0.0 else -cone.z[at]
             at += 1

@@ -1,4 +1,5 @@
-"""One level of a control law inside all limits: its best answer, what that proves, what it leaves to later levels."""
+"""Priority level of a control law within all limits: optimum, proof of infeasibility, directions left for lower
+levels."""
 
 from __future__ import annotations
 
@@ -51,11 +52,11 @@ def fulfil(
     tells: bool,
     once: bool,
 ):
-    """Find a best answer of a level; return what it misses, zero where no program is solved and negative where none is
-    needed, and what it wants.
+    """Find an optimum of a level; return the norm of its residual and the norm of its right-hand side d.
 
-    With ``tells`` it says whose limits are in the way. The first of its programs is tried ``once`` where what was found
-    before need not be inside the limits.
+    The residual is zero where no program is solved, and negative where none is needed. With ``tells`` the limits in
+    conflict are reported. With ``once`` the first program is not repeated if it fails: its start may violate the
+    limits.
     """
     at_most = table[ll.LEVELS + 3 * level] == ll.AT_MOST
     demanded = demanded_by(table, room, level)
@@ -67,7 +68,7 @@ def fulfil(
         return -1.0, demanded
     room.nearby[0] = PROXIMAL_WEIGHT
     while not done:
-        # one that is the first does not know yet of tighter limits
+        # the first program begins at unknowns that need not satisfy the tighter limits
         begins = tells and turns == 0
         solved = minimise(table, work, room, lines, cones, kind, ONE, level, slot, used, begins)
         turns += 1
@@ -98,7 +99,10 @@ def pass_on(
     missed: float,
     demanded: float,
 ):
-    """Use up directions across the best answers of a level; return how many are used up."""
+    """Use up the directions across the optimal solutions of a level; return the number of directions used up.
+
+    ``missed`` is the norm of the level's residual, ``demanded`` the norm of its right-hand side.
+    """
     n, free, first, end = table.nu, table.nu - used, int(room.firsts[level]), int(room.firsts[level + 1])
     scale = np.sqrt(size_of(table, room, level))
     out = view_fields(
@@ -119,12 +123,12 @@ def pass_on(
 
 @internal
 def is_proof(table: LawTable, room: DistributionWorkspace, level: int, missed: float, least: float):
-    """Tell whether the limits do not allow a level, by what it missed in the last of its programs; without limits it
-    misses ``least``.
+    """Tell whether the residual ``missed`` of a level proves that the limits exclude its residual without limits,
+    ``least``.
 
-    At the minimum of ‖T x − d‖²/s² + ε ‖x − x_0‖² with r = T x − d, each x' that limits and levels allow has
-    rᵀ(T x' − d) ≥ ‖r‖² − s² e ‖x' − x‖: e = ε ‖x − x_0‖ and what rounding leaves of the slope. One that is as good as
-    without limits has rᵀ(T x' − d) = least², so it is far away.
+    At the minimum of ‖T x − d‖²/s² + ε ‖x − x_0‖² with r = T x − d, every feasible x' has rᵀ(T x' − d) ≥ ‖r‖² − s² e
+    ‖x' − x‖, where e = ε ‖x − x_0‖ plus the rounding of the slope. A solution as good as without limits has rᵀ(T x' −
+    d) = least², so its distance from x is large.
     """
     slope = _slope_left(table, room, level) + FLAT_SLOPE * missed * np.sqrt(size_of(table, room, level))
     return missed**2 - least**2 > FAR_BEYOND_SOLUTION * slope * largest_of(table.answer, table.nu)
@@ -132,7 +136,7 @@ def is_proof(table: LawTable, room: DistributionWorkspace, level: int, missed: f
 
 @internal
 def demanded_by(table: LawTable, room: DistributionWorkspace, level: int):
-    """Return what a level wants: the norm of d, of inequalities of those d that are reached."""
+    """Return the norm of the right-hand side d of a level; of inequalities, only rows at or beyond d count."""
     n, total, at_most = table.nu, 0.0, table[ll.LEVELS + 3 * level] == ll.AT_MOST
     for row in range(int(room.firsts[level]), int(room.firsts[level + 1])):
         missed = dot(room.rows + row * n, table.answer, n) - room.right[row]
@@ -143,7 +147,7 @@ def demanded_by(table: LawTable, room: DistributionWorkspace, level: int):
 
 @internal
 def _slope_left(table: LawTable, room: DistributionWorkspace, level: int):
-    """Return s² ε ‖x − x_0‖ of the last program of a level: how steeply ½ ‖T x − d‖² may still fall."""
+    """Return s² ε ‖x − x_0‖ of the last program of a level: a bound on the slope of ½ ‖T x − d‖² that remains."""
     moved = 0.0
     for k in range(table.nu):
         moved += (table.answer[k] - room.base[k]) ** 2
@@ -152,7 +156,7 @@ def _slope_left(table: LawTable, room: DistributionWorkspace, level: int):
 
 @internal
 def _leads_on(table: LawTable, room: DistributionWorkspace, level: int, missed: float, demanded: float):
-    """Tell whether another program may find a level to miss less, by what is left of the slope."""
+    """Tell whether another program may reduce the residual of a level noticeably, judged by the remaining slope."""
     if missed <= LEVEL_MET * (1.0 + demanded):
         return False
     less = _slope_left(table, room, level) * largest_of(table.answer, table.nu) / missed
@@ -172,7 +176,11 @@ def _settle(
     out: Across,
     count: int,
 ):
-    """Have what inequalities of a level miss be what they miss for ever, the others limits; write the rows across."""
+    """Fix violated inequalities of a level at their residual and make its satisfied inequalities limits; return the
+    row count.
+
+    Rows of the violated inequalities are appended to ``out``, which has ``count`` rows before.
+    """
     n = table.nu
     for i in range(lines):
         if room.faces[i] == SLACK and room.belongs[i] == level:

@@ -1,15 +1,17 @@
-"""Shares of the limits for levels of which coming close is enough: they drive no motor and no foot to its limit.
+"""Reduced limits for soft priority levels (levels that need not be met exactly).
 
-With x_h, the unknowns that a law would have without these levels, and a share σ below one, they go no farther than
+Soft levels drive no motor and no foot to its limit. With x_h, the unknowns of the law without its soft levels, and a
+share σ < 1, the reduced limits are
 
     u_k ≤ max(σ u_max, u_h),   λ_n ≤ max(σ λ_max, λ_n,h),   |λ_t| ≤ σ μ λ_n + s,   λ_n ≥ s / ((1 − σ) μ)
 
-with s = max(|λ_t,h| − σ μ λ_n,h, 0), u as far from its preferred value as it may be, and lower limits likewise. x_h is
-inside, all of it is inside the limits themselves, and it is a continuous function of x_h: no limit comes or goes at
-once. The last two are a cone as far as the levels above make do with a share of the friction; where they do not, the
-cone is wider by s, and cut off where it would leave that of the contact. Rows of the user are as they are given.
+with s = max(|λ_t,h| − σ μ λ_n,h, 0), u measured from its preferred value, and lower limits likewise. x_h satisfies
+the reduced limits. They lie within the limits themselves and are continuous functions of x_h, so no limit appears or
+vanishes at once. The last two limits describe a friction cone of coefficient σ μ, widened by s where the hard levels
+need more friction, and cut off where it would leave the friction cone of the contact. Rows of the user are not
+reduced.
 
-Where the unknowns of all levels are within the shares, they are the answer, whatever x_h is.
+Where the unknowns of all levels satisfy the shares, they are the answer, whatever x_h is.
 """
 
 from __future__ import annotations
@@ -26,13 +28,18 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def first_soft(table: LawTable):
-    """Return the first of the last levels of which coming close is enough, as many as there are levels for none."""
+    """Return the index of the first soft level; the number of levels where none is soft."""
     return min(table.contacts.first_soft, table.n_used)
 
 
 @internal
 def spared(table: LawTable, most: float, whole: float, needed: float):
-    """Return what an unknown is at most: ``most``, or the share of a limit ``whole``, or what is ``needed``."""
+    """Return the reduced upper bound of an unknown: the larger of share × ``whole`` and ``needed``, but at most
+    ``most``.
+
+    ``whole`` is the full limit, ``needed`` the value in the hard levels' solution, exceeded by SHARE_SLACK ×
+    ``whole``. A limit that is not positive and finite is not reduced.
+    """
     if not (whole > 0.0 and whole < np.inf):
         return most
     share = cn.physics_of(table).soft_share[0]
@@ -41,7 +48,7 @@ def spared(table: LawTable, most: float, whole: float, needed: float):
 
 @internal
 def wider(table: LawTable, room: DistributionWorkspace, first: int, size: int, coefficient: float):
-    """Return s of a contact whose rows begin at ``first``, from the unknowns that are needed."""
+    """Return the widening s of a contact's friction cone, from the forces λ_h at rows first … first + size − 1."""
     needed, tangential = room.needed + first, 0.0
     for i in range(1, size):
         tangential += needed[i] ** 2
@@ -51,13 +58,14 @@ def wider(table: LawTable, room: DistributionWorkspace, first: int, size: int, c
 
 @internal
 def cut_off(table: LawTable, shift: float, coefficient: float):
-    """Return the least normal force with which a cone that is wider by a ``shift`` is inside that of the contact."""
+    """Return the least normal force for which a friction cone widened by ``shift`` lies within the contact's cone."""
     return shift / ((1.0 - cn.physics_of(table).soft_share[0]) * coefficient)
 
 
 @internal
 def begin_cuts(table: LawTable, room: DistributionWorkspace, lines: int):
-    """Have the least normal forces take part that are above zero; they are rows of no level, behind all of them."""
+    """Add the lower bounds of normal forces that are above zero to the working set, and exclude the remaining
+    ones."""
     for i in range(lines):
         if room.belongs[i] == table.n_levels:
             room.faces[i] = FREE if room.most[i] < 0.0 else LATER
@@ -65,7 +73,7 @@ def begin_cuts(table: LawTable, room: DistributionWorkspace, lines: int):
 
 @internal
 def is_spared(table: LawTable, work: LawWorkspace, part: float):
-    """Tell whether the unknowns are within their shares, or within a ``part`` of these."""
+    """Tell whether all unknowns are within ``part`` × their shares of the limits."""
     limits, contacts, answer = cn.physics_of(table), table.contacts, table.answer
     share, mode = part * limits.soft_share[0], contacts.friction
     for k in range(table.actuators):
@@ -84,7 +92,7 @@ def is_spared(table: LawTable, work: LawWorkspace, part: float):
         most, tangential = work.contacts[table.n_contacts + k] * limits.largest[k] / table.roots[first], 0.0
         for i in range(1, size):
             own = answer[first + i]
-            # four sides are as far away as the cone is in their directions
+            # side i of the pyramid: √2 |λ_t,i| ≤ μ λ_n
             tangential = max(tangential, 2.0 * own**2) if mode == cn.PYRAMID else tangential + own**2
         if answer[first] > share * most:
             return False

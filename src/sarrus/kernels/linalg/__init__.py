@@ -1,1 +1,1 @@
-"""Dense linear algebra of matrices from Python, with the same bits on every machine; ranks, Newton's method."""
+"""Dense linear algebra for Python with the same bits on every machine; ranks, Newton's method."""

@@ -23,7 +23,7 @@ from sarrus.kernels.platform import c_function
 
 
 def product(a: Array, b: Array, *others: Array) -> Array:
-    """Return A B, or the product of more (matrices or vectors), from left to right."""
+    """Return A B, or the product of all matrices and vectors given, from left to right."""
     result = _product(a, b)
     for other in others:
         result = _product(result, other)
@@ -41,7 +41,7 @@ def _product(a: Array, b: Array) -> Array:
 
 
 def dot(a: Array, b: Array) -> float:
-    """Return the scalar product of two vectors."""
+    """Return the scalar product of two vectors (n,)."""
     return float(np.add.reduce(a * b))
 
 
@@ -53,10 +53,10 @@ def norm(a: Array) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Decomposition:
-    """A = left diag(values) right: orthogonal matrices (m × m, n × n); min(m, n) values, the largest first.
+    """Singular value decomposition A = left diag(values) right, with the min(m, n) values in descending order.
 
-    Columns of ``left`` and rows of ``right`` beyond the ``rank`` span the null spaces; they are continuous functions of
-    these spaces, see `completed`.
+    ``left`` (m × m) and ``right`` (n × n) are orthogonal. Columns of ``left`` and rows of ``right`` beyond the
+    ``rank`` span the null spaces; they are continuous functions of these spaces, see `completed`.
     """
 
     left: Array
@@ -71,9 +71,9 @@ class Decomposition:
 def svd(matrix: Array, rank: int | None = None, *, cut: float = 0.0, relative: float = 0.0) -> Decomposition:
     """Return the singular value decomposition, by Jacobi rotations.
 
-    The rank is ``rank``, or the number of values above ``cut`` and above ``relative`` × the largest one (by default
-    above rounding). Singular vectors beyond it are replaced by a basis of the null space. Raises
-    `numpy.linalg.LinAlgError` for a matrix that is not finite.
+    The rank is ``rank``, or the number of singular values above ``cut`` and above ``relative`` × the largest singular
+    value (by default above rounding). Singular vectors beyond the rank are replaced by a basis of the null space.
+    Raises `numpy.linalg.LinAlgError` for a matrix that is not finite.
     """
     m, n = matrix.shape
     turned, inner, lengths, scale = _rotated(matrix)
@@ -105,15 +105,15 @@ def thin_svd(matrix: Array, *, cut: float = 0.0, relative: float = 0.0) -> Decom
 
 
 def singular_values(matrix: Array) -> Array:
-    """Return the singular values, the largest first; small ones as accurate as the rows."""
+    """Return the singular values in descending order; small values are as accurate as the rows."""
     _, _, lengths, scale = _rotated(matrix)
     return np.asarray(lengths * scale)
 
 
 def even_singular_values(matrix: Array) -> Array:
-    """Return the singular values of a matrix with rows of similar size, with errors of rounding of the largest one.
+    """Return the singular values, in descending order, of a matrix with rows of similar size.
 
-    It takes a tenth of the work of `singular_values`.
+    Their errors are rounding of the largest singular value. This takes a tenth of the work of `singular_values`.
     """
     m, n = sorted(matrix.shape)
     if m == 0:
@@ -125,7 +125,11 @@ def even_singular_values(matrix: Array) -> Array:
 
 
 def _rotated(matrix: Array) -> tuple[Array, Array, Array, float]:
-    """Return V A with orthogonal rows, V, the row lengths, and the scale of V A and the lengths; Aᵀ for A if m > n."""
+    """Return V A with orthogonal rows, V, the lengths of these rows, and the scale by which V A and the lengths are
+    divided.
+
+    For m > n the matrix Aᵀ takes the place of A.
+    """
     m, n = sorted(matrix.shape)
     x, scale = _scaled(matrix, m * m + 2 * m)
     if m:
@@ -135,9 +139,10 @@ def _rotated(matrix: Array) -> tuple[Array, Array, Array, float]:
 
 
 def _scaled(matrix: Array, room: int) -> tuple[Array, float]:
-    """Return the entries divided by a scale, by rows of A or Aᵀ (the fewer), with ``room`` after them.
+    """Return the entries of A divided by a scale, followed by ``room`` free numbers, and the scale.
 
-    And the scale.
+    The entries are by rows of A or Aᵀ, whichever has fewer rows. Raises `numpy.linalg.LinAlgError` for a matrix that
+    is not finite.
     """
     x = np.empty(matrix.size + room)
     entries = x[: matrix.size]
@@ -170,10 +175,11 @@ def condition(matrix: Array) -> float:
 
 
 def completed(rows: Array) -> Array:
-    """Return an orthogonal matrix that begins with these orthonormal rows.
+    """Return an orthogonal matrix (n × n) whose first rows are the orthonormal ``rows`` (m × n).
 
-    The additional rows are axes projected on the complement; among axes that lose about equally little the first one is
-    taken. They change no faster than the space, except where an axis loses too much and another one replaces it.
+    The additional rows are axes projected on the complement: the first axis whose projection is not much shorter than
+    the longest projection. They change no faster than the space of ``rows``, except where the projection of an axis
+    becomes too short and another axis replaces it.
     """
     m, n = rows.shape
     x = np.empty((n, n))
@@ -209,9 +215,10 @@ def is_definite(matrix: Array, least: float) -> bool:
 
 
 def leading_columns(matrix: Array, count: int) -> list[int]:
-    """Return ``count`` independent columns, each the longest normal to the earlier ones; of equal ones the first.
+    """Return the indices of ``count`` independent columns, each with the longest part normal to the earlier columns.
 
-    Golub and Van Loan, Matrix Computations, 4th ed., §5.4.2 (QR with column pivoting).
+    Of equally long columns the first is taken. Golub and Van Loan, Matrix Computations, 4th ed., §5.4.2 (QR with
+    column pivoting).
     """
     left = np.array(matrix, dtype=np.float64)
     order: list[int] = []

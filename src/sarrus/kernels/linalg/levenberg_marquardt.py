@@ -1,7 +1,7 @@
 """Levenberg–Marquardt iteration with adaptive damping.
 
 Nocedal and Wright, Numerical Optimization, 2nd ed., section 10.3. The caller defines the step and accepts or rejects
-it; the damping is multiplied by ten after a rejected step and divided by ten after an accepted one.
+it; the damping is multiplied by ten after a rejected step and divided by ten after an accepted step.
 """
 
 from __future__ import annotations

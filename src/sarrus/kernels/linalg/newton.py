@@ -11,7 +11,7 @@ from sarrus.kernels.linalg.tolerances import NEWTON_CONTRACTION, NEWTON_CONVERGE
 
 MAX_ITERATIONS = 30
 
-# x → (correction, condition number of its linear equations)
+# x → (correction Δ, condition number of the linear equations for Δ)
 Correction = Callable[[Array], tuple[Array, float]]
 Move = Callable[[Array, Array], Array]
 
@@ -29,9 +29,9 @@ def contract(
 ) -> Array | None:
     """Return the limit of Newton's method from x, or None if a correction is too large.
 
-    ``correction`` returns a step and its size. The size of the first may be at most ``first``, of each later one
-    ``rate`` times the one before. The iteration ends after a step of size ``done``, or after ``most`` steps if the next
-    one would be below ``enough``.
+    ``correction`` returns a step and its size. The size of the first step may be at most ``first``; the size of each
+    later step at most ``rate`` times the size of the step before. The iteration ends after a step of size ``done``,
+    or after ``most`` steps if this bound for the next step is at most ``enough``.
     """
     limit = first
     for _ in range(most):
@@ -48,8 +48,8 @@ def newton(x: Array, correction: Correction, move: Move = np.add) -> Array | Non
     """Return the solution near x, or None if the corrections do not contract.
 
     The error after a correction Δ is at most ρ/(1 − ρ) |Δ| with the contraction rate ρ, the ratio of the last two
-    corrections (Spencer 2004, section 2.3.1, takes the mean ratio of all of them). The iteration stops if this bound is
-    rounding of x, or if Δ is rounding of the residual: 100 ε times the condition number.
+    corrections (Spencer 2004, section 2.3.1, takes the mean ratio of all corrections). The iteration stops if this
+    bound is rounding of x, or if Δ is rounding of the residual: 100 ε times the condition number.
     """
     before = 0.0
     for _ in range(MAX_ITERATIONS):
@@ -72,7 +72,7 @@ def newton(x: Array, correction: Correction, move: Move = np.add) -> Array | Non
 def follow(x: Array, solve: Callable[[Array, float], Array | None]) -> tuple[Array, float]:
     """Return the last solution and its s on a path from x at s = 0 to s = 1; s < 1 if the solution was lost.
 
-    ``solve(x, s)`` returns the solution at s near x, or None; then the step in s is halved.
+    ``solve(x, s)`` returns the solution at s near x, or None. After None the step in s is halved.
     """
     s, step = 0.0, 1.0
     while s < 1.0 and step >= SHORTEST_WAY:

@@ -1,4 +1,4 @@
-"""Equations of motion projected on the null space of A: Kᵀ removes the multipliers."""
+"""Equations of motion projected on the null space of A: multiplication by Kᵀ removes the multipliers."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def acceleration_change(rows: Ranked, mass: Array, force: Array, bias: Array) ->
 
 
 def correction(rows: Ranked, mass: Array, residual: Array) -> Array:
-    """Return the shortest s in the metric of M with A s = −r (a vector or columns), for an r in the range of A.
+    """Return the shortest s in the metric of M with A s = −r, for an r (a vector or columns) in the range of A.
 
-    Its derivative follows from M s = Aᵀμ, μ = A⁺ᵀM s: `acceleration_change` for the changes of M s − Aᵀμ and r + A s
-    with constant s and μ.
+    The derivative of s follows from M s = Aᵀμ, μ = A⁺ᵀM s: `acceleration_change` for the changes of M s − Aᵀμ and r +
+    A s with constant s and μ.
     """
     return acceleration_change(rows, mass, np.zeros((len(mass), *residual.shape[1:])), residual)

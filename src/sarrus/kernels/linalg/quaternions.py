@@ -13,7 +13,7 @@ from sarrus.kernels.memory.tolerances import UNIT_QUATERNION
 
 
 def are_unit(q: Array, starts: np.ndarray) -> bool:
-    """Tell whether the quaternions that begin at ``starts`` have length one; True for short or NaN entries too."""
+    """Tell whether the quaternions at ``starts`` have length one; True also for incomplete or NaN quaternions."""
     for start in starts:
         part = q[start : start + 4].tolist()
         if len(part) == 4:
@@ -24,7 +24,10 @@ def are_unit(q: Array, starts: np.ndarray) -> bool:
 
 
 def normalize(q: Array, starts: Iterable[int]) -> int | None:
-    """Normalize the quaternions in q (nq,) or (…, nq) in place; return the start of one of length zero, else None."""
+    """Normalize the quaternions in q (nq,) or (…, nq) in place.
+
+    Return the start of the first quaternion of length zero, else None.
+    """
     for start in starts:
         part = q[..., start : start + 4]
         size = np.sqrt(np.add.reduce(part * part, axis=-1, keepdims=True))

@@ -1,8 +1,9 @@
-"""`Ranked`: a matrix at its numerical rank, with its four subspaces, its pseudo-inverse and its gap.
+"""`Ranked`: a matrix at its numerical rank, with its four subspaces, its pseudo-inverse and its gap of singular
+values.
 
 All rank decisions are made here, by singular values with the same bits on every machine
 (`sarrus.kernels.linalg.dense`). The caller chooses metric, units and cut, by scaling rows and columns, as with
-`in_metric`. Cuts used by several callers are defined here.
+`in_metric`. Cuts used by several callers are in `sarrus.kernels.linalg.tolerances`.
 """
 
 from __future__ import annotations
@@ -26,8 +27,8 @@ class Ranked:
     ----------
     values : (min(m, n),) all singular values, the largest first.
     left, left_null : (m × rank), (m × (m − rank)) bases of its range and of its left null space (uᵀA = 0).
-    right, null : (n × rank), (n × (n − rank)) bases of the range of its transpose and of its null space (A x = 0). Null
-        spaces are continuous functions of the matrix, see `sarrus.kernels.linalg.dense.completed`.
+    right, null : (n × rank), (n × (n − rank)) bases of the range of its transpose and of its null space (A x = 0).
+        Null spaces are continuous functions of the matrix, see `sarrus.kernels.linalg.dense.completed`.
     """
 
     values: Array
@@ -44,7 +45,8 @@ class Ranked:
 
     @property
     def gap(self) -> float:
-        """Ratio of the smallest nonzero singular value to the largest one set to zero; inf without one."""
+        """Ratio of the smallest nonzero singular value to the largest value set to zero; inf if no value is set to
+        zero."""
         if self.rank == 0 or self.rank == len(self.values) or self.values[self.rank] == 0.0:
             return float("inf")
         return float(self.values[self.rank - 1] / self.values[self.rank])
@@ -73,20 +75,25 @@ class Ranked:
 
 
 def at_rank(matrix: Array, rank: int) -> Ranked:
-    """Return a matrix with a known rank."""
+    """Return the `Ranked` form of a matrix with a known rank."""
     return _parts(dense.svd(matrix, rank))
 
 
 def ranked(matrix: Array, cut: float = 0.0, relative: float = 0.0) -> Ranked:
-    """Return a matrix whose singular values up to ``cut``, and up to ``relative`` × the largest one, are zero.
+    """Return the `Ranked` form of a matrix.
 
-    Without either, singular values that are rounding are zero.
+    Singular values up to ``cut``, and up to ``relative`` × the largest singular value, are set to zero. Without both
+    arguments, singular values that are rounding are set to zero.
     """
     return _parts(dense.svd(matrix, cut=cut, relative=relative))
 
 
 def spanned(columns: Array, cut: float = 0.0, relative: float = 0.0) -> Ranked:
-    """Return tall columns as `ranked`, without the left null space, which is most of the work."""
+    """Return the `Ranked` form of a tall matrix without the basis of its left null space, which would take most of
+    the work.
+
+    For a wide matrix the basis is included.
+    """
     if columns.shape[0] < columns.shape[1]:
         return ranked(columns, cut, relative)
     found = dense.thin_svd(columns, cut=cut, relative=relative)
@@ -100,25 +107,27 @@ def _parts(found: dense.Decomposition) -> Ranked:
 
 
 def rank_of(matrix: Array, relative: float = RANK_CUT, scale: float = 0.0) -> int:
-    """Return the number of singular values above ``relative`` × the largest one, or × ``scale`` if that is more."""
+    """Return the number of singular values above ``relative`` × the larger of ``scale`` and the largest singular
+    value."""
     return rank_by(dense.even_singular_values(matrix), relative, scale)
 
 
 def rank_by(values: Array, relative: float = RANK_CUT, scale: float = 0.0) -> int:
-    """Return the number of singular values above ``relative`` × the largest one, or × ``scale`` if that is more."""
+    """Return the number of ``values`` above ``relative`` × the larger of ``scale`` and the largest value."""
     return int(np.count_nonzero(values > relative * max(values.max(initial=0.0), scale)))
 
 
 def are_independent(columns: Array) -> bool:
-    """Tell whether the smallest singular value of columns keeps the share `RANK_CUT` of the largest one."""
+    """Tell whether the smallest singular value of the columns exceeds `RANK_CUT` × the largest singular value."""
     rows, count = columns.shape
     return count == 0 or (rows >= count and rank_of(columns) == count)
 
 
 def independent_rows(matrix: Array, rank: int, share: float = 0.3) -> list[int]:
-    """Return ``rank`` independent rows of a matrix that span its rows well, early ones first (threshold pivoting).
+    """Return the indices of ``rank`` independent rows that span the rows of a matrix well, early rows first.
 
-    Each is the first row whose part normal to the chosen rows is at least ``share`` of the largest such part.
+    Threshold pivoting: each is the first row whose part normal to the chosen rows is at least ``share`` of the
+    largest normal part.
     """
     left, chosen = matrix.copy(), []
     for _ in range(rank):
@@ -131,17 +140,19 @@ def independent_rows(matrix: Array, rank: int, share: float = 0.3) -> list[int]:
 
 
 def in_metric(rows: Array, root: Array) -> Array:
-    """Return A C⁻ᵀ for the metric C Cᵀ of the columns, C a lower triangle.
+    """Return A C⁻ᵀ for the metric M = C Cᵀ of the columns, C (``root``) a lower triangle.
 
-    Its singular values are those of A M^(−1/2).
+    The singular values of A C⁻ᵀ equal those of A M^(−1/2).
     """
     return dense.solve(root, rows.T).T
 
 
 def beyond(columns: Array, others: Array) -> Array:
-    """Return an orthonormal basis of the part of a space (columns) normal to another space (others).
+    """Return an orthonormal basis (n × k) of the part of the space ``columns`` that is normal to the space
+    ``others``.
 
-    Both are given by orthonormal columns; (n × k), k the difference of their dimensions, empty for k ≤ 0.
+    Both spaces are given by orthonormal columns. k is the difference of their dimensions; the basis is empty for k ≤
+    0.
     """
     excess = max(columns.shape[1] - others.shape[1], 0)
     return dense.svd(columns - product(others, product(others.T, columns))).left[:, :excess]

@@ -1,7 +1,7 @@
 """Linear models at many states in one compiled loop: forward dynamics, derivatives, and the algebra of
 `sarrus.analysis.linear.reduction`.
 
-It serves constraints that are all holonomic, where η = ẏ. Derivatives come as the flat output of
+All constraints must be holonomic, so that η = ẏ. Derivatives are the flat output of
 `sarrus.dynamics.model.derivatives.native_derivatives`.
 """
 
@@ -39,10 +39,11 @@ from sarrus.kernels.solve.forward import answer_at
 
 
 def general_models(table: ModelsTable, x: Floats, level: int) -> int:
-    """Write [A | B | E | affine] at every state; return their number.
+    """Write [A | B | E | affine] (2 dof rows) at every state; return the number of states, or −1 − k if state k
+    fails.
 
-    ``good`` gets the smallest pivot of W Z, Z orthonormal, over the largest entry of W. A state that is singular or
-    inconsistent or has no acceleration ends it: then −1 − its index is returned.
+    ``good`` gets the smallest pivot of W Z (Z orthonormal) over the largest entry of W. A state fails where it is
+    singular or inconsistent or has no acceleration.
     """
     own, work = table.system, models_workspace(table)
     dof, n = table.dof, 2 * table.dof
@@ -59,7 +60,7 @@ def general_models(table: ModelsTable, x: Floats, level: int) -> int:
 
 @internal
 def _derivatives(table: ModelsTable, own: Table, work: ModelsWorkspace, k: int):
-    """Solve at a state, evaluate the derivatives there and factor A; False where that fails."""
+    """Solve at state k, evaluate the derivatives and factor A; False where a part fails."""
     nq, nv, nu, nc, at, d = table.nq, table.nv, table.nu, own.nc, table.at, work.d
     size, state = la.input_size(own), own.x
     copy(table.q + k * nq, state, nq)
@@ -87,7 +88,8 @@ def _derivatives(table: ModelsTable, own: Table, work: ModelsWorkspace, k: int):
 
 @internal
 def _directions(table: ModelsTable, own: Table, work: ModelsWorkspace, k: int):
-    """Write the changes of q and v with (y, ẏ, t), as far as constraints decide; return the pivot (see `_basis`)."""
+    """Write the derivatives of q and v by (y, ẏ, t) that the constraints determine; return the smallest pivot of
+    `_basis`."""
     nv, nc, dof, at, d = table.nv, own.nc, table.dof, table.at, work.d
     width = 2 * dof + 1
     v, ways, along, bias, turning = table.v + k * nv, work.ways, work.along, work.bias, work.turning
@@ -114,7 +116,7 @@ def _directions(table: ModelsTable, own: Table, work: ModelsWorkspace, k: int):
 
 @internal
 def _equations(table: ModelsTable, own: Table, work: ModelsWorkspace):
-    """Write ÿ without N's change to ``slope`` (by y, ẏ, t and u), that change to ``turning``."""
+    """Write ∂ÿ/∂(y, ẏ, t, u) without the change of N to ``slope``, and the part by the change of N to ``turning``."""
     nq, nv, nu, nc, dof, at, d = table.nq, table.nv, table.nu, own.nc, table.dof, table.at, work.d
     width = 2 * dof + 1
     wide, ways, along = width + nu, work.ways, work.along
@@ -147,7 +149,7 @@ def _equations(table: ModelsTable, own: Table, work: ModelsWorkspace):
 
 @internal
 def _put_model(table: ModelsTable, work: ModelsWorkspace, k: int, out: Floats):
-    """Put [A | B | E | affine] of one state together: ẏ is itself, ÿ = slope + turning, with what is there at rest."""
+    """Write [A | B | E | affine] of state k to ``out``: upper rows for ẏ, lower rows for ÿ = slope + turning."""
     nq, nv, nu, dof = table.nq, table.nv, table.nu, table.dof
     n, right, slope, v = 2 * dof, work.slope, work.turning, table.v + k * nv
     width = n + 1
@@ -170,7 +172,7 @@ def _put_model(table: ModelsTable, work: ModelsWorkspace, k: int, out: Floats):
 
 @internal
 def _add_product(sign: float, a: Floats, m: int, n: int, b: Floats, width: int, out: Floats, wide: int):
-    """Add ± a b, a (m × n), to the first ``width`` columns of out, whose rows are ``wide``, skipping zeros of a."""
+    """Add ± a b to the first ``width`` columns of out (rows of length ``wide``), a (m × n), skipping zeros of a."""
     for i in range(m):
         for k in range(n):
             weight = sign * a[i * n + k]
@@ -180,7 +182,7 @@ def _add_product(sign: float, a: Floats, m: int, n: int, b: Floats, width: int, 
 
 @internal
 def _add_transposed_product(sign: float, a: Floats, n: int, m: int, b: Floats, out: Floats, width: int):
-    """Add ± aᵀ b, a (n × m), to out."""
+    """Add ± aᵀ b to out (m × width), a (n × m)."""
     for k in range(n):
         for i in range(m):
             axpy(sign * a[k * m + i], b + k * width, out + i * width, width)
@@ -188,7 +190,7 @@ def _add_transposed_product(sign: float, a: Floats, n: int, m: int, b: Floats, o
 
 @internal
 def _matrix(table: ModelsTable, work: ModelsWorkspace):
-    """Return A with the vectors behind it; then come three more."""
+    """Return A (nc × nv) with the vectors of its factorisation behind it; three more vectors follow."""
     m, n = table.system.nc, table.nv
     end, big = work.matrix + m * n, max(m, n) + 1
     return fa.Matrix(work.matrix, m, n, table.order, end, end + big, end + 2 * big, end + 3 * big)
@@ -196,7 +198,8 @@ def _matrix(table: ModelsTable, work: ModelsWorkspace):
 
 @internal
 def _basis(table: ModelsTable, work: ModelsWorkspace):
-    """Write K = Z (W Z)⁻¹, return the smallest pivot of W Z over the largest |W|; ``null`` has room for Zᵀ."""
+    """Write K = Z (W Z)⁻¹ (nv, dof); return the smallest pivot of W Z over the largest |W|. ``null`` is a buffer for
+    Zᵀ."""
     nc, nv, dof = table.system.nc, table.nv, table.dof
     A, x = _matrix(table, work), work.matrix + (nc * nv + 6 * (max(nv, nc) + 1))
     w, null, square = work.w, work.null, work.square
@@ -218,7 +221,10 @@ def _basis(table: ModelsTable, work: ModelsWorkspace):
 
 @internal
 def _solve(table: ModelsTable, work: ModelsWorkspace, b: Floats, c: Floats, wide: int, out: Floats):
-    """Write the columns x with A x = b (least squares) and W x = c: x = A⁺b + K (c − W A⁺b); rows of c are ``wide``."""
+    """Write the columns x with A x = b (least squares) and W x = c to ``out``: x = A⁺b + K (c − W A⁺b).
+
+    Rows of c have length ``wide``.
+    """
     nv, nc, dof, w = table.nv, table.system.nc, table.dof, work.w
     width, big = 2 * dof + 1, max(nv, nc) + 1
     A, right = _matrix(table, work), work.matrix + (nc * nv + 4 * big)
@@ -247,7 +253,7 @@ def _solve(table: ModelsTable, work: ModelsWorkspace, b: Floats, c: Floats, wide
 
 @internal
 def _eliminate(a: Floats, b: Floats, n: int, m: int):
-    """Replace b (n × m) by a⁻¹ b, by elimination with row pivoting; return the smallest pivot."""
+    """Replace b (n × m) by a⁻¹ b, by elimination with row pivoting; return the smallest |pivot|."""
     smallest = np.inf
     for k in range(n):
         pivot, row = k, a + k * n

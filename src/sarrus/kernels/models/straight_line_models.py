@@ -1,6 +1,6 @@
 """Linear models at many states by the straight-line code of `sarrus.analysis.linear.traced`, in one compiled loop.
 
-That code knows the coordinates of its own `Partition`; in others, y' = R q, it is
+The code uses the coordinates of its own `Partition`. In other coordinates y' = R q the model is
 
     ẍ' = R ∂q̈/∂(y, ẏ) [P 0; Q P]⁻¹,  P = R ∂q/∂y,  Q = R ∂q̇/∂y.
 """
@@ -18,10 +18,11 @@ from sarrus.kernels.platform.pointers import internal
 
 
 def own_models(table: StraightLineTable, x: States, level: int) -> int:
-    """Write [A | B | E | affine] at every state; ``good`` is 1 where they are to be believed, else 0.
+    """Write [A | B | E | affine] at every state; return their number. ``good`` is 1 where a model is reliable, else
+    0.
 
-    The native code writes each model in its place, with the two numbers of the gauge where A and E have zeros in the
-    first row; the second of them must exceed the least.
+    The native code writes each model in place, with two conditioning numbers where A and E have zeros in the first
+    row. The first must be positive, the second must exceed ``least``.
     """
     time = 2 * table.dof + table.nu
     size, count = 2 * table.dof * (time + 2), x.q.lengths[0]
@@ -39,15 +40,16 @@ def own_models(table: StraightLineTable, x: States, level: int) -> int:
 
 
 def whole_models(table: StraightLineTable, x: States, level: int) -> int:
-    """Write the same in other coordinates, from code that writes [P | drift | Q | ∂q̈ | q̇ | q̈] by rows of q, the gauge.
+    """Write [A | B | E | affine] at every state in the coordinates y' = R q; return their number.
 
-    R is in the table.
+    The native code writes [P | drift | Q | ∂q̈ | q̇ | q̈] by rows of q and two conditioning numbers. R is in the
+    table. ``good`` is 1 where a model is reliable, else 0.
     """
     nq, nv, nu, dof, count = table.nq, table.nv, table.nu, table.dof, x.q.lengths[0]
     q, v, u, t = x.q.numbers, x.v.numbers, x.u.numbers, x.t.numbers
     out, good, native, state, least = x.out.numbers, x.good.numbers, table.native, table.x, table.least[0]
     n = 2 * dof
-    turn, second = dof + 1, 2 * dof + 2  # columns of Q and of ∂q̈; drift is the one before Q
+    turn, second = dof + 1, 2 * dof + 2  # columns of Q and of ∂q̈; drift is the column before Q
     rate = second + n + nu + 1
     width = whole_width(nu, dof)
     conditioning, size, row_size = nq * width, n * (n + nu + 2), n + nu + 2
@@ -89,7 +91,7 @@ def whole_models(table: StraightLineTable, x: States, level: int) -> int:
 
 @internal
 def _put_state(x: Floats, q: Floats, nq: int, v: Floats, nv: int, u: Floats, nu: int, t: float):
-    """Put a state at the start of x."""
+    """Write q, v, u, t to the start of x."""
     copy(q, x, nq)
     copy(v, x + nq, nv)
     copy(u, x + (nq + nv), nu)
@@ -98,7 +100,7 @@ def _put_state(x: Floats, q: Floats, nq: int, v: Floats, nv: int, u: Floats, nu:
 
 @internal
 def _invert(P: Floats, n: int):
-    """Turn [P | 1] into [· | P⁻¹] by elimination with row pivoting; tell whether P is far from singular."""
+    """Replace [P | 1] (n × 2n) by [· | P⁻¹] by elimination with row pivoting; tell whether P is far from singular."""
     width, largest, smallest = 2 * n, 0.0, np.inf
     for r in range(n):
         for c in range(n):
@@ -122,7 +124,7 @@ def _invert(P: Floats, n: int):
 
 @internal
 def _times_inverse(x: Floats, P: Floats, n: int):
-    """Replace the row x (n) by x P⁻¹, where [P | 1] was; the first block is room."""
+    """Replace the row x (n,) by x P⁻¹, P⁻¹ the right half of the result of `_invert`; its first rows are a buffer."""
     fill(P, 0.0, n)
     for j in range(n):
         axpy(x[j], P + (2 * j + 1) * n, P, n)

@@ -1,13 +1,13 @@
-"""The constrained acceleration: M a = f + Aᵀλ, A a = −γ, for any rank of A.
+"""Constrained acceleration: M a = f + Aᵀλ, A a = −γ, for any rank of A.
 
-With M = LᵀL and y = L a the problem is the projection of f̂ = L⁻ᵀf on the affine set Â y = −γ, Â = A L⁻¹
-(Gauss's principle: Udwadia and Kalaba, Proc. R. Soc. A 439, 1992):
+With M = LᵀL and y = L a the problem is the projection of f̂ = L⁻ᵀf on the affine set Â y = −γ, Â = A L⁻¹ (Gauss's
+principle: Udwadia and Kalaba, Proc. R. Soc. A 439, 1992):
 
     y = f̂ + Â⁺(−γ − Â f̂),    λ = (Âᵀ)⁺ (y − f̂).
 
-Rows, γ and λ are in characteristic units meanwhile, R A, R γ and R⁻¹λ (`sarrus.dynamics.model.characteristic`): what is
-decided of rows in metres and in radians, and the λ of least norm, then do not depend on units of measurement. Where it
-is clear which rows are independent, straight-line code does all that
+Rows, γ and λ are in characteristic units here, R A, R γ and R⁻¹λ (`sarrus.dynamics.model.characteristic`). So rank
+decisions on rows in metres and in radians, and the λ of least norm, do not depend on units of measurement. Where the
+independent rows are known clearly, straight-line code solves the equations
 (`sarrus.symbolic.equations.elimination.direct_solution`).
 """
 
@@ -47,15 +47,16 @@ from sarrus.kernels.solve.tolerances import (
 
 
 def acceleration(table: Table, x: Floats, level: int) -> int:
-    """Put the acceleration at x = [q|v|u|t|p|τ] in the workspace with N v and what is wanted; return the rank used.
+    """Write a, λ and N v at x = [q|v|u|t|p|τ] to the workspace, as ``level`` asks; return the rank of A, −1 if ill
+    posed.
 
-    The rank is at most the generic one in the table: what is redundant on the constraint manifold stays so at
-    Runge–Kutta stages beside it, however much its pivots grow there. −1 where the problem is ill posed.
+    The rank is at most the generic rank in the table: rows that are redundant on the constraint manifold count as
+    redundant at Runge–Kutta stages beside it, however much their pivots grow there.
     """
     settings = table.settings
     work, nv = la.workspace(table), table.nv
     facts = work.facts
-    # Stages meet independent rows alone, which is not enough where the last solve with checks found contradictions.
+    # Stages satisfy independent rows only: not enough where the last solve with checks found contradictions.
     agree = table.n_dependent == 0 or facts.contradiction <= settings.inconsistent
     serves = table.checked != 0 and (agree or level != la.SLOPE)
     if serves and table.direct_rank == table.generic_rank and table.baumgarte == 0:
@@ -81,9 +82,10 @@ def acceleration(table: Table, x: Floats, level: int) -> int:
 
 @internal
 def _by_pivots(table: Table, x: Floats, level: int, work: Workspace):
-    """Find the acceleration by a factorisation of A with pivots, where straight-line code does not serve.
+    """Find the acceleration by a factorisation of A with pivoting, where straight-line code fails; return the rank of
+    A, or −1.
 
-    A function of its own, so that each stage does not pay for what it has to keep.
+    It is a separate function, so that stages do not pay for saving its registers.
     """
     nv, nc = table.nv, table.nc
     work.factored[0] = 0.0
@@ -104,7 +106,8 @@ def _by_pivots(table: Table, x: Floats, level: int, work: Workspace):
 
 @internal
 def solve_stage(table: Table, x: Floats, work: Workspace):
-    """Solve by straight-line code for a stage, and keep the factors; False where they are not to be trusted."""
+    """Solve for a of a stage by straight-line code and keep the factors; False where its precision is not
+    sufficient."""
     call_native(table.direct, x, table.stage)
     answer = la.stage_answer(table)
     copy(answer.a, work.a, table.nv)
@@ -121,9 +124,11 @@ def solve_stage(table: Table, x: Floats, work: Workspace):
 
 @internal
 def _refine(table: Table, x: Floats, answer: StageAnswer, work: Workspace):
-    """Correct a by the shortest step that meets the rows, until that tells no more; False where it never does.
+    """Correct a by the shortest step that satisfies the rows, until corrections gain no more; False if the residual
+    stays large.
 
-    The factors know a to the condition number of G, the square of that of A; corrected, to that of A.
+    The factors determine a with an error by the condition number of Â Âᵀ, the square of the condition number of Â;
+    corrections reduce it to an error by the condition number of Â.
     """
     size, nv, nc, before = la.input_size(table), table.nv, table.nc, np.inf
     copy(x, work.spare, size)
@@ -144,9 +149,11 @@ def _refine(table: Table, x: Floats, answer: StageAnswer, work: Workspace):
 
 @internal
 def _serves(table: Table, conditioning: Any, clear: float):
-    """Tell whether straight-line code decides rightly: where M is nearly singular that is left to the null space.
+    """Tell whether straight-line code is precise enough: the rows are clearly independent and M is not nearly
+    singular.
 
-    The rows that hold its light direction are large in the kinetic metric there.
+    Where M is nearly singular the null-space method is used: rows along a direction of little inertia are large in
+    the kinetic metric.
     """
     light = (
         table.whole != 0
@@ -157,7 +164,7 @@ def _serves(table: Table, conditioning: Any, clear: float):
 
 @internal
 def is_clear(settings: Settings, conditioning: Any, clear: float):
-    """Tell whether rows that straight-line code takes for independent clearly are."""
+    """Tell whether the rows that straight-line code takes for independent are so by a margin ``clear``."""
     return conditioning.clearance > clear and are_regular(
         settings, conditioning.least_pivot, conditioning.largest_entry
     )
@@ -167,7 +174,7 @@ def is_clear(settings: Settings, conditioning: Any, clear: float):
 def are_regular(settings: Settings, least_pivot: float, largest_entry: float):
     """Tell whether the pivots of Â Âᵀ are those of a regular configuration.
 
-    That a row is short costs its pivot no digits but those of its entries, which a clearance does not tell of.
+    The clearance does not show this: a short row has a small pivot without a small angle to the rows before it.
     """
     size = max(largest_entry, settings.scale_of_even_rows**2)
     cut = max(10.0 * settings.singular_cut, REGULAR_PIVOT)
@@ -176,14 +183,15 @@ def are_regular(settings: Settings, least_pivot: float, largest_entry: float):
 
 @force_inline
 def _is_met(table: Table, conditioning: Any):
-    """Tell whether an answer meets the constraints, dependent rows as far as the data allow."""
+    """Tell whether the answer satisfies the constraints; dependent rows may contradict by the precision of the
+    data."""
     tolerance = ROWS_MET if table.n_dependent == 0 else table.settings.inconsistent
     return conditioning.missed <= tolerance and conditioning.contradiction <= table.settings.inconsistent
 
 
 @internal
 def _note_checks(table: Table, work: Workspace):
-    """Note what straight-line code says of its answer; return the rank, −1 where M is singular."""
+    """Write the checks of straight-line code to the facts; return the rank of A, −1 where M is singular."""
     conditioning, facts = work.conditioning, work.facts
     if not conditioning.weakest_mass < SINGULAR_MASS:
         return -1
@@ -199,14 +207,14 @@ def _note_checks(table: Table, work: Workspace):
 
 @force_inline
 def load_dynamics(table: Table, x: Floats, work: Workspace):
-    """Evaluate the dynamics at x into the workspace, γ with Baumgarte's terms where they are asked for."""
+    """Write M, f, A, γ and N v at x to the workspace, γ with Baumgarte's terms where these are enabled."""
     call_native(table.dynamics, x, work.native)
     complete_dynamics(table, x, work)
 
 
 @force_inline
 def complete_dynamics(table: Table, x: Floats, work: Workspace):
-    """Add Baumgarte's terms to γ and keep N v, once the dynamics are in the workspace."""
+    """Add Baumgarte's terms to γ where enabled, and copy N v to ``work.rate``; the dynamics are in the workspace."""
     if table.baumgarte == 1:
         _baumgarte(table, x, work)
     copy(work.velocity, work.rate, table.nq)
@@ -214,7 +222,7 @@ def complete_dynamics(table: Table, x: Floats, work: Workspace):
 
 @force_inline
 def _project(table: Table, x: Floats, level: int, work: Workspace):
-    """Project f̂ on the constraints and return to accelerations."""
+    """Project f̂ on the constraints and write a, λ, Aᵀλ and the facts; return the rank of A, or −1."""
     nv, nc, factors = table.nv, table.nc, la.factors_of(table)
     for j in range(nc):
         factor, row = factors.rows[j], work.rows + j * nv
@@ -270,10 +278,11 @@ def _project(table: Table, x: Floats, level: int, work: Workspace):
 def solve_rows(
     table: Table, x: Floats, A: Matrix, looks: Any, reach: float, eliminated: bool, work: Workspace
 ):
-    """Factor the rows and write their minimum-norm solution for rhs to work.step, with the facts; return the rank.
+    """Factor the rows and write the minimum-norm solution for ``rhs`` to work.step, with the facts; return the rank,
+    or −1.
 
-    Where it ``looks`` at them, dependent rows are compared with the others (see `checking.contradiction`, with
-    ``reach`` and ``eliminated``); they lie at work.copy too.
+    With ``looks`` dependent rows are checked for contradictions (`checking.contradiction`, with ``reach`` and
+    ``eliminated``); the rows before factorisation must be at work.copy.
     """
     settings = table.settings
     nv, nc, limit = table.nv, table.nc, table.generic_rank
@@ -294,7 +303,7 @@ def solve_rows(
 
 @force_inline
 def _note_pivots(work: Workspace, steps: Any, generic: Any):
-    """Note the largest pivot, the one at the generic rank and the first one beyond it."""
+    """Write the largest pivot, the pivot at the generic rank and the first pivot beyond it to the facts."""
     work.facts.largest = abs(work.diagonal[0]) if steps > 0 else 0.0
     work.facts.smallest = abs(work.diagonal[generic - 1]) if 0 < generic <= steps else 0.0
     work.facts.beyond = abs(work.diagonal[generic]) if generic < steps else 0.0

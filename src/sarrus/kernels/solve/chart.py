@@ -1,13 +1,13 @@
 """Projection along a chart: the local state-space form inside the integrator.
 
-With independent coordinates y, ẏ = W v (`sarrus.dynamics.coordinates.choices`), a Runge–Kutta step for y is one for q
-whose stages are moved onto the constraints by corrections that leave y as it is,
+With independent coordinates y, ẏ = W v (`sarrus.dynamics.coordinates.choices`), a Runge–Kutta step for y is a step
+for q whose stages are moved onto the constraints by corrections δ that do not change y,
 
     φ(q ⊕ δ, t) = 0,  W δ = 0;    ψ(q, v + δ, t) = 0,  W δ = 0
 
 (Spencer 2004, equations (2.23), (2.33) and section 2.3.1; Wehage and Haug 1982). With T an orthonormal basis of the
 null space of A, δ = (1 − T (W T)⁻¹ W) A⁺ (−residual), for any rank of A. The rows of W are orthonormal too, so the
-singular values of W T are cosines of the angles between y and the motions possible; none may vanish.
+singular values of W T are cosines of the angles between y and the possible motions; none may vanish.
 """
 
 from __future__ import annotations
@@ -27,14 +27,15 @@ from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.projection import MAX_ITERATIONS
 from sarrus.kernels.solve.tolerances import STAGNANT_CORRECTION
 
-# What `contraction` says of Newton's method.
+# States of Newton's method, returned by `contraction`.
 DONE, GO_ON, LOST = 1, 0, -1
 
 
 class Correction(NamedTuple):
-    """A δ = −residual for A (m × n) of a known rank, W δ = wanted (count rows), or zero where nothing is ``given``.
+    """Linear equations of a correction: A δ = −residual with A (m × n) of known rank, W δ = wanted (count rows).
 
-    Rows from ``again`` on are the rows of the system from its first one on once more.
+    Without ``given`` the right-hand side of W δ is zero. Rows from ``again`` on have the units of the rows from row 0
+    on.
     """
 
     residual: Any
@@ -66,7 +67,10 @@ class CorrectionRoom(NamedTuple):
 
 
 def chart_projection(table: Table, x: Floats, level: int) -> int:
-    """Project as `kernels.solve.projection.projection` does, along the chart; −1 where Newton does not contract."""
+    """Project v in x, and q before it unless ``level`` is VELOCITIES, along the chart; return the rank of A.
+
+    −1 where Newton's method does not contract; 0 without constraints.
+    """
     work = la.workspace(table)
     table.chart.conditioning = 1.0
     if level != la.VELOCITIES and table.nh > 0 and not _project_positions(table, x, work):
@@ -76,7 +80,7 @@ def chart_projection(table: Table, x: Floats, level: int) -> int:
 
 @internal
 def _project_positions(table: Table, x: Floats, work: Workspace):
-    """Correct q until φ = 0; False where Newton does not contract."""
+    """Correct q in x until φ = 0, with W δ = 0; False where Newton's method does not contract."""
     chart, nv, nh, bound = table.chart, table.nv, table.nh, table.holonomic_rank
     rows = chart + la.CHART_ROWS
     asked = Correction(work.native, work.native + nh, nh, nv, nh, bound, rows, nv - bound, rows, False)
@@ -100,7 +104,7 @@ def _project_positions(table: Table, x: Floats, work: Workspace):
 
 @internal
 def _project_velocities(table: Table, x: Floats, work: Workspace):
-    """Correct v until ψ = 0; return the rank of A, −1 where something is not finite."""
+    """Correct v in x until ψ = 0, with W δ = 0; return the rank of A, −1 where a number is not finite."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     rows = table.chart + (la.CHART_ROWS + (nv - table.holonomic_rank) * nv)
     asked = Correction(work.native, work.native + nc, nc, nv, nc, rank, rows, nv - rank, rows, False)
@@ -109,7 +113,7 @@ def _project_velocities(table: Table, x: Floats, work: Workspace):
 
 @internal
 def position_residual(table: Table, x: Floats, work: Workspace):
-    """Evaluate φ and its rows at x to work.native; return the sum of |φ| in units of the rows."""
+    """Write φ and its rows at x to work.native; return Σ |φ| in characteristic units."""
     call_native(table.position, x, work.native)
     factors, residual = la.factors_of(table), 0.0
     for j in range(table.nh):
@@ -119,7 +123,7 @@ def position_residual(table: Table, x: Floats, work: Workspace):
 
 @internal
 def correct_position(table: Table, chart: Any, asked: Correction, room: Floats, x: Floats, work: Workspace):
-    """Move q in x by the δ that is asked for and return its longest entry; where that is not finite q stays."""
+    """Replace q in x by q ⊕ δ, δ from `correction_along`; return its longest entry. q is kept if δ is not finite."""
     step = correction_along(table, chart, asked, room)
     longest = longest_entry(table, step)
     copy(step, work.step, table.nv)
@@ -130,20 +134,21 @@ def correct_position(table: Table, chart: Any, asked: Correction, room: Floats, 
 
 @internal
 def contraction(longest: float, before: float, residual: float, small: float):
-    """Return whether Newton's corrections of q are DONE, GO_ON or are LOST, after one that followed ``before``.
+    """Return the state of Newton's method after a correction of size ``longest``: DONE, GO_ON or LOST.
 
-    The error left is ρ/(1 − ρ) of the last correction, ρ the contraction rate (Spencer 2004, section 2.3.1).
+    ``before`` is the size of the correction before it, 0 for none. The remaining error is ρ/(1 − ρ) of the last
+    correction, ρ the contraction rate (Spencer 2004, section 2.3.1).
     """
     rate = longest / before if before > 0.0 else 0.5
     if rate < 0.9:
         return DONE if longest <= small or rate / (1.0 - rate) * longest <= 0.1 * small else GO_ON
-    # rounding of φ, or of the data in redundant rows: no more to gain
+    # without contraction: DONE if φ is rounding, or rounding of the data in redundant rows
     return DONE if min(longest, residual) <= 100.0 * small else LOST
 
 
 @internal
 def correct_velocity(table: Table, chart: Any, asked: Correction, room: Floats, x: Floats, work: Workspace):
-    """Correct v in x until ψ, whose rows are those asked for, is zero; False where something is not finite."""
+    """Correct v in x until ψ = 0, with the rows of ``asked``; False where a number is not finite."""
     nq = table.nq
     for _ in range(1 if table.nc == table.nh else 8):
         call_native(table.velocity, x, work.native)
@@ -159,14 +164,17 @@ def correct_velocity(table: Table, chart: Any, asked: Correction, room: Floats, 
 
 @internal
 def _room(table: Table):
-    """Return the room to work in, behind W."""
+    """Return the buffer behind W in the chart."""
     nv = table.nv
     return table.chart + (la.CHART_ROWS + (2 * nv - table.holonomic_rank - table.generic_rank) * nv)
 
 
 @internal
 def correction_along(table: Table, chart: Any, asked: Correction, work: Floats):
-    """Write the δ that is asked for; return where it lies in ``work`` and note the gauge."""
+    """Write the solution δ (n,) of the equations ``asked`` to ``work``; return its address.
+
+    ``chart.conditioning`` is lowered to the smallest pivot of W Q. The first entry of δ is NaN where A is not finite.
+    """
     settings, nv, m, count = table.settings, asked.n, asked.m, asked.count
     big = m + nv + 1
     room = view_fields(work, CorrectionRoom(m * nv, count * nv, big, big, big, big, big, big, big, big, big))

@@ -1,9 +1,11 @@
-"""Is the answer one? Residuals of a solve in the kinetic metric, relative to what was summed, and what follows.
+"""Checks of a constrained solve: residuals in the kinetic metric, relative to their terms, and the status that
+follows.
 
-With M = LᵀL, y = L a, f̂ = L⁻ᵀf and Â = A L⁻¹ the answer must meet Â y + γ = 0 and y − f̂ − Âᵀλ = 0. Both are divided by
-the sums of the magnitudes of their terms, so that neither units nor the size of the forces matter (Oettli and Prager,
-Numer. Math. 6, 1964); L itself and the triangular solves are backward stable (Higham, Accuracy and Stability of
-Numerical Algorithms, 2nd ed., theorems 8.5 and 10.3), and ``WEAKEST`` bounds what they cost.
+With M = LᵀL, y = L a, f̂ = L⁻ᵀf and Â = A L⁻¹ the solution must satisfy Â y + γ = 0 and y − f̂ − Âᵀλ = 0. Both
+residuals are divided by the sums of the magnitudes of their terms, so that neither units nor the size of the forces
+matter (Oettli and Prager, Numer. Math. 6, 1964). L itself and the triangular solves are backward stable (Higham,
+Accuracy and Stability of Numerical Algorithms, 2nd ed., theorems 8.5 and 10.3), and ``mass_condition`` bounds their
+rounding.
 """
 
 from __future__ import annotations
@@ -28,13 +30,14 @@ from sarrus.kernels.solve.tolerances import (
 
 @internal
 def contradiction(table: Table, work: Workspace, used: int, x: Floats, reach: float, eliminated: bool):
-    """Return how far the dependent rows contradict the independent ones, once the rows are factored.
+    """Return the largest relative contradiction between dependent and independent rows, once the rows are factored.
 
-    Row j is Σ c_k (row k); then γ_j = Σ c_k γ_k must hold. What is left is divided by |γ_j| + Σ |c_k γ_k|, plus the
-    largest γ of the rows of one closure, of which some may be no more than the printed digits of a model. Rounding of
-    what the forces alone would do is none, nor is that of what velocities do: γ cancels where a mechanism turns as a
-    whole. ``reach`` is the size of the former where M was not ``eliminated``; the rows as they were lie at work.copy, v
-    from x[nq] on. Less than `Options.inconsistent` is not looked at further and counts as 0.
+    If row j is Σ c_k (row k), then γ_j = Σ c_k γ_k must hold. Its residual is divided by |γ_j| + Σ |c_k γ_k| plus the
+    largest γ of the closure's rows, some of which may be no more than the printed digits of a model. Residuals that
+    are rounding of the accelerations by forces alone, or by velocities alone, do not count: γ cancels where a
+    mechanism turns as a whole. ``reach`` is the size of the accelerations by forces where M was not ``eliminated``.
+    The rows before factorisation are at work.copy, v is at x[nq]. A residual below `Options.inconsistent` counts as
+    0.
     """
     nv, nc, settings, perm = table.nv, table.nc, table.settings, la.permutation(table)
     worst, turns, pushed = 0.0, -1.0, reach
@@ -63,7 +66,8 @@ def contradiction(table: Table, work: Workspace, used: int, x: Floats, reach: fl
 
 @internal
 def _longest_beside(table: Table, work: Workspace, j: int):
-    """Return the length of the longest row, at work.copy, of the closure of row j; rounding in all has its size."""
+    """Return the length of the longest row, at work.copy, in the closure of row j; rounding of all its rows has this
+    size."""
     nv, nc, closures, longest = table.nv, table.nc, la.factors_of(table).closures, 0.0
     for i in range(nc):
         if closures[i] == closures[j]:
@@ -74,9 +78,9 @@ def _longest_beside(table: Table, work: Workspace, j: int):
 
 @internal
 def _turning(table: Table, work: Workspace, x: Floats):
-    """Return ‖L v‖ max |v_k|, about the size of the accelerations that velocities alone make; L at work.mass.
+    """Return ‖L v‖ max |v_k|, the order of magnitude of accelerations by velocities alone; L is at work.mass.
 
-    The latter is in radians and characteristic lengths per second.
+    max |v_k| is in radians and characteristic lengths per second.
     """
     nq, nv, factors = table.nq, table.nv, la.factors_of(table)
     total = fastest = 0.0
@@ -89,9 +93,10 @@ def _turning(table: Table, work: Workspace, x: Floats):
 
 @internal
 def _pushing(table: Table, work: Workspace):
-    """Return the largest, over the rows, of Σ |A_ji f_i| / M_ii beside the length of the row; A = Â L and f = Lᵀ f̂.
+    """Return the largest Σ |A_ji f_i| / M_ii over the rows j, divided by the length of row j; A = Â L and f = Lᵀ f̂.
 
-    That is what the forces would do if M were diagonal: where it nearly is singular they would do more, and mean less.
+    It is the order of magnitude of accelerations by forces alone, for a diagonal M. With a nearly singular M itself
+    the accelerations would be larger and less meaningful.
     """
     nv, nc, largest = table.nv, table.nc, 0.0
     for j in range(nc):
@@ -112,7 +117,7 @@ def _pushing(table: Table, work: Workspace):
 
 @internal
 def _largest_beside(table: Table, values: Floats, j: int):
-    """Return the largest of the values that belong to the closure of row j."""
+    """Return the largest |value| among the rows of the closure of row j."""
     nc, closures, largest = table.nc, la.factors_of(table).closures, 0.0
     for i in range(nc):
         if closures[i] == closures[j]:
@@ -122,12 +127,14 @@ def _largest_beside(table: Table, values: Floats, j: int):
 
 @internal
 def unsatisfied(table: Table, work: Workspace, used: int, whole: bool, strict: bool):
-    """Return the largest relative residual of the answer, 0 where all are below `ROWS_MET`; Â lies at work.copy.
+    """Return the largest relative residual of the answer, 0 where all residuals are below `ROWS_MET`; Â is at
+    work.copy.
 
-    work.a holds y, or a where ``whole`` asks for the rows of A = Â L themselves: the sums in Â y are as large, or
-    larger by the condition number of L. The residuals of the constraints, negative, are left at work.rhs. Rows that are
-    short beside those nearby are no constraints here. A ``strict`` look, that of an answer that can be refined, excuses
-    no residual by what the forces alone would do, which may be far more than a, but where a is rounding of that.
+    work.a is y. With ``whole`` it is a, and the rows A = Â L are used: sums in Â y are up to the condition number of
+    L larger. The negative residuals of the constraints are left at work.rhs. Where rows are dependent, rows that are
+    short beside regular rows do not count. With ``strict``, for an answer that can be refined, a residual counts as
+    rounding of the accelerations by forces alone only if all terms of its row are rounding of these accelerations,
+    since they may be far larger than a.
     """
     nv, nc, settings = table.nv, table.nc, table.settings
     total = worst = 0.0
@@ -151,7 +158,7 @@ def unsatisfied(table: Table, work: Workspace, used: int, whole: bool, strict: b
         if whole:
             value, size = _row_of_whole(work, nv, j)
         work.rhs[j] = -value
-        work.norms[j] = -size  # met
+        work.norms[j] = -size  # negative: row satisfied
         if abs(value) > ROWS_MET * size:
             length = dot(row, row, nv)
             noticed = value * value > faint * length
@@ -175,7 +182,8 @@ def unsatisfied(table: Table, work: Workspace, used: int, whole: bool, strict: b
 
 @internal
 def _effort(table: Table, work: Workspace):
-    """Return √Σ (f_i² + F_i²) / M_ii with f = Lᵀ f̂ and F = Lᵀ work.step: the forces, as if M were its diagonal."""
+    """Return √Σ (f_i² + F_i²) / M_ii with f = Lᵀ f̂ and F = Lᵀ work.step: the size of the forces, for a diagonal
+    M."""
     nv, total = table.nv, 0.0
     for i in range(nv):
         force = pull = mass = 0.0
@@ -190,10 +198,10 @@ def _effort(table: Table, work: Workspace):
 
 @internal
 def _is_noticed(table: Table, work: Workspace, row: Floats, size: float, effort: float):
-    """Tell whether ``size`` is more than rounding of what an effort does in a row A = Â L.
+    """Tell whether ``size`` exceeds the rounding of accelerations by the forces in a row A = Â L.
 
-    Rounding is ROWS_AT_REST effort √Σ A_i²/M_ii. That length, as if M were its
-    diagonal, is summed until it is long enough: from the end, where A_i has fewest terms.
+    The rounding is ROWS_AT_REST × effort × √Σ A_i²/M_ii. This sum is evaluated until it is large enough to decide,
+    beginning at the last A_i, which has the fewest terms.
     """
     nv, total = table.nv, 0.0
     square, reach, i = size * size, (ROWS_AT_REST * effort) ** 2, nv
@@ -210,7 +218,7 @@ def _is_noticed(table: Table, work: Workspace, row: Floats, size: float, effort:
 
 @internal
 def residual(table: Table, work: Workspace, rows: Floats, vector: Floats):
-    """Return the norm of A a + γ in the units of its rows; ``rows`` and γ are in characteristic ones."""
+    """Return ‖A a + γ‖ in the units of the rows, for a = ``vector``; ``rows`` and γ are in characteristic units."""
     nv, factors, total = table.nv, la.factors_of(table), 0.0
     for j in range(table.nc):
         total += (dot_from(work.bias[j], rows + j * nv, vector, nv) / factors.rows[j]) ** 2
@@ -235,9 +243,9 @@ def _row_of_whole(work: Workspace, nv: int, j: int):
 
 @internal
 def mass_condition(factor: Floats, n: int):
-    """Return the largest M_kk/L_kk² of M = LᵀL: the condition number of M, roughly, scaled to ones on its diagonal.
+    """Return the largest M_kk/L_kk² of M = LᵀL: roughly the condition number of M scaled to a unit diagonal.
 
-    NaN where L is no number or has a zero on its diagonal.
+    NaN where L has a NaN or a zero on its diagonal.
     """
     largest, wrong = 1.0, 0.0
     for k in range(n):
@@ -254,7 +262,7 @@ def mass_condition(factor: Floats, n: int):
 
 @internal
 def refine(table: Table, work: Workspace, used: int, whole: bool):
-    """Correct step and answer by the least solution for the residuals `unsatisfied` left; λ follows from work.y."""
+    """Correct work.step and work.a by the least-squares solution for the residuals at work.rhs; work.y too, for λ."""
     nv = table.nv
     fa.least_squares(fa.matrix(table, work, work.rows, table.nc), used, work.rhs, work.norms, work.extra)
     add(work.extra, work.step, nv)
@@ -266,7 +274,7 @@ def refine(table: Table, work: Workspace, used: int, whole: bool):
 
 @internal
 def outcome(table: Table, work: Workspace, used: int):
-    """Return what the facts of a solve say of it: the number of a `sarrus.base.status.Status`."""
+    """Return the status of a solve from its facts: the number of a `sarrus.base.status.Status`."""
     settings, dependent = table.settings, used < table.nc
     least_squares = work.facts.contradiction > settings.inconsistent
     if not work.facts.mass_condition <= ILL_CONDITIONED_MASS:
@@ -280,10 +288,12 @@ def outcome(table: Table, work: Workspace, used: int):
 
 @internal
 def unmet_whole(table: Table, work: Workspace, used: int, reach: float):
-    """Return the residuals as `unsatisfied` does where nothing was eliminated: M, f, A, γ, a, λ lie in the workspace.
+    """Return the largest relative residual of the answer where nothing was eliminated; M, f, A, γ, a, λ are in the
+    workspace.
 
-    Nothing is refined here, so rounding of ``reach``, the accelerations of single coordinates, is no residual, nor is
-    rounding of the largest row: where no force acts, rows of coordinates at rest, and forces, are nothing else.
+    There is no refinement here. So residuals count as rounding if they are rounding of ``reach`` (largest |f_i| /
+    M_ii), or of the largest row: without forces, the rows of coordinates at rest and the forces are nothing but
+    rounding.
     """
     nv, nc, settings = table.nv, table.nc, table.settings
     short = settings.singular_cut * settings.scale_of_measured_rows if used < nc else 0.0

@@ -15,12 +15,12 @@ from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.platform.python_call import is_vector
 
-# Codes up to this one are MAYBE_OPEN − code, of an answer at a q whose loops may be open.
+# Codes up to this value are MAYBE_OPEN − code: an answer at a q whose loops may be open.
 MAYBE_OPEN = -100
 
 
 def forward(table: Table, x: Floats, level: int) -> int:
-    """Do `answer_at` so many times, as benchmarks ask for it, with the answer in x."""
+    """Call `answer_at` ``level`` times, for benchmarks; write the answer to x and return its code."""
     code = la.NO_ANSWER
     for _ in range(level):
         code = answer_at(table, x)
@@ -28,20 +28,21 @@ def forward(table: Table, x: Floats, level: int) -> int:
 
 
 class Given(Record, of=int):
-    """Arguments of forward dynamics from Python: arrays of float64, which are checked, and a float."""
+    """Arguments of forward dynamics from Python: float64 arrays, which are checked, and a float."""
 
     q: Annotated[Any, ArrayObject]
     v: Annotated[Any, ArrayObject]
     tau: Annotated[Any, ArrayObject]
     t: Annotated[Any, FloatObject]
-    out: Annotated[Any, ArrayObject]  # long enough
+    out: Annotated[Any, ArrayObject]  # buffer of the answer, long enough
 
 
 def forward_of_arrays(table: Table, x: Given, level: int) -> int:
-    """Do `answer_at` at a state, which is put into the table's x; NOT_ARRAYS where its lengths are not the system's.
+    """Write the forward dynamics at the state in ``x`` to ``x.out``; return the code of `answer_at`.
 
-    MAYBE_OPEN − code where the loops are open by more than a third of what a projection may leave, which is less than
-    `sarrus.dynamics.closing.closed_state.require_closed` allows.
+    NOT_ARRAYS where the lengths of the arrays are not those of the system. MAYBE_OPEN − code where the residual of
+    the loop closures exceeds a third of the accepted residual of a projection, a limit below that of
+    `sarrus.dynamics.closing.closed_state.require_closed`.
     """
     q, v, tau, out, state = x.q, x.v, x.tau, x.out, table.x
     nq, nv = table.nq, table.nv
@@ -60,7 +61,7 @@ def forward_of_arrays(table: Table, x: Given, level: int) -> int:
 
 @internal
 def gap_of_answer(table: Table):
-    """Return by how much the loops are open at the state in the table's x, which `answer_at` has just looked at."""
+    """Return the residual of the loop closures, in characteristic units, at the state last passed to `answer_at`."""
     return _gap(table, la.workspace(table))
 
 
@@ -79,7 +80,7 @@ def _gap(table: Table, work: Workspace):
 def answer_at(table: Table, out: Floats):
     """Write (a, λ, Aᵀλ, facts, q, v) at the state in the table's x = [q | v | u | t | p | τ] to ``out``.
 
-    Return rank + `layout.STRIDE` × outcome, or no answer.
+    Return rank + `layout.STRIDE` × outcome, or the code NOT_UNIT or NO_ANSWER.
     """
     return _answer(table, out, la.workspace(table))
 

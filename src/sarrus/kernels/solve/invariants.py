@@ -1,7 +1,7 @@
-"""Projection on positions, velocities and invariants of the motion, solved together; and whether invariants are any.
+"""Projection on positions, velocities and invariants of the motion, solved together; and detection of their change.
 
-An invariant is a function I(q, v, t) that the motion does not change, such as the energy or a momentum. What holds it
-on its value is undone where forces change it, so that its rate along the motion is added up as well.
+An invariant is a function I(q, v, t) that the motion does not change, such as the energy or a momentum. Where forces
+do change it, projecting on its initial value would be wrong, so its rate along the motion is summed up.
 """
 
 from __future__ import annotations
@@ -39,19 +39,20 @@ class InvariantRoom(NamedTuple):
 
 
 class RateRoom(NamedTuple):
-    """Workspace of rates: [x | a], then dI/dt."""
+    """Workspace of the rates of invariants: [x | a], then dI/dt."""
 
     state: Any
     rates: Any
 
 
 def projection_with_invariants(table: Table, x: Floats, level: int) -> int:
-    """Project as `kernels.solve.projection.projection` does, and on the invariants too if ``level`` asks for it.
+    """Project x on φ and ψ, and on the invariants with ``level`` CONSTRAINTS_AND_INVARIANTS; return the rank of A, or
+    −1.
 
-    Newton on the stacked φ = 0, ψ = 0, I = target; of all steps the one with the least δqᵀM δq/s² + δvᵀM δv, for any
-    rank: rows of invariants that depend on others are left out, and those whose gradient vanishes, as that of the
-    energy does at rest in an equilibrium. Invariants are measured by their size, or by the target where that is larger.
-    −1 where one is not met to `INVARIANT_MET` then.
+    Newton's method on the stacked φ = 0, ψ = 0, I = target, with steps of least δqᵀM δq/s² + δvᵀM δv. It works for
+    any rank: dependent rows of invariants are left out, and rows with a vanishing gradient, such as the energy at
+    rest in an equilibrium. Invariants are scaled by their size, or by the target where it is larger. −1 where an
+    invariant differs from its target by more than `INVARIANT_MET`.
     """
     rank = project(table, x, level != la.VELOCITIES)
     if rank < 0 or level != la.CONSTRAINTS_AND_INVARIANTS:
@@ -107,7 +108,7 @@ def _newton(table: Table, x: Floats):
 
 @internal
 def begin_invariants(table: Table, x: Floats):
-    """Have the values of the invariants at x be those that are kept from now on."""
+    """Write the invariants at x as targets, and set their summed changes to zero."""
     kept = invariants_of(table)
     call_native(table.invariant_values, x, kept.target)
     fill(kept.change, 0.0, table.n_invariants)
@@ -116,10 +117,10 @@ def begin_invariants(table: Table, x: Floats):
 
 @internal
 def changes(table: Table, x: Floats, h: float, slopes: Floats, work: Workspace):
-    """Tell whether the motion has changed what is kept when a step from x ends, by the slope in slopes[0].
+    """Tell whether the motion has changed an invariant by the end of a step h from x, with the slope in slopes[0].
 
-    Rates of true invariants are rounding of both signs, so they do not add up. They are looked at where x has just been
-    projected: beside the constraints these do work.
+    Rates of true invariants are rounding of both signs, so their sum stays small. The rates are evaluated only where
+    x has just been projected: off the manifold the constraint forces do work.
     """
     kept, every, size = invariants_of(table), max(table.project_every, 1), la.input_size(table)
     fill(kept.pending, 0.0, table.n_invariants)
@@ -140,6 +141,6 @@ def changes(table: Table, x: Floats, h: float, slopes: Floats, work: Workspace):
 
 @internal
 def note_changes(table: Table):
-    """Add what the step that ended has changed."""
+    """Add the changes of the invariants over the last step to their sums."""
     kept = invariants_of(table)
     add(kept.pending, kept.change, table.n_invariants)

@@ -1,4 +1,4 @@
-"""The constrained acceleration where M is singular (massless links): the null-space method.
+"""Constrained acceleration where M is singular (massless links): the null-space method.
 
     a = −A⁺γ + Z z,    Zᵀ M Z z = Zᵀ(f + M A⁺γ),
 
@@ -23,9 +23,12 @@ from sarrus.kernels.solve.tolerances import LEAST_SQUARED_PIVOT
 
 
 def null_space_acceleration(table: Table, x: Floats, level: int) -> int:
-    """Solve as `kernels.solve.acceleration.acceleration` does; M need only be positive definite on the null space.
+    """Write a, λ and N v at x = [q|v|u|t|p|τ] to the workspace, as ``level`` asks; return the rank of A, −1 if ill
+    posed.
 
-    That one hands over to this one where M lacks inertia at single configurations; then M as it is comes from WHOLE.
+    M need only be positive definite on the null space of A. `kernels.solve.acceleration.acceleration` calls this
+    kernel where M is nearly singular at single configurations; then the function WHOLE evaluates M without
+    elimination.
     """
     work, factors = la.workspace(table), la.factors_of(table)
     nv, nc = table.nv, table.nc
@@ -87,9 +90,9 @@ def null_space_acceleration(table: Table, x: Floats, level: int) -> int:
 def _find_multipliers(
     table: Table, x: Floats, A: Matrix, used: int, level: int, reach: float, work: Workspace
 ):
-    """Write λ and Aᵀλ, and what the residuals of the answer say where they are looked at.
+    """Write λ and Aᵀλ and, for levels ANSWER and VERIFIED, the residuals of the answer to the facts.
 
-    The first block of Qᵀ(M a − f) is rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
+    The first block of Qᵀ(M a − f) consists of rows of Qᵀ M Q [0; z] − Qᵀ(f − M a_particular).
     """
     nv, nc, z, free = table.nv, table.nc, work.rhs + used, table.nv - used
     factors = la.factors_of(table)
@@ -115,7 +118,7 @@ def _find_multipliers(
 
 @force_inline
 def _load(table: Table, x: Floats, work: Workspace):
-    """Evaluate M, f, A, γ and N v at x into the workspace."""
+    """Write M, f, A, γ and N v at x to the workspace."""
     if table.whole != 0:
         call_native(table.whole, x, work.native)
     else:
@@ -125,7 +128,7 @@ def _load(table: Table, x: Floats, work: Workspace):
 
 @internal
 def _measure(table: Table, work: Workspace):
-    """Bring M, f, A and γ, where `load_dynamics` puts them, to characteristic units."""
+    """Scale M, f, A and γ in the workspace to characteristic units."""
     nv, nc, factors = table.nv, table.nc, la.factors_of(table)
     for i in range(nv):
         work.extra[i] = 1.0 / factors.velocities[i]

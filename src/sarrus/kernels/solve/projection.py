@@ -1,15 +1,14 @@
 """Projection of a state on the constraints: positions by Newton's method, then velocities.
 
-Both corrections are the shortest in the kinetic metric: of all δ with A δ = −φ the one with the least δᵀM δ,
+Both corrections are the shortest in the kinetic metric: of all δ with A δ = −φ the δ with the least δᵀM δ,
 
     q ← q ⊕ (−L⁻¹ Â⁺ φ),    v ← v − L⁻¹ Â⁺ ψ,    M = LᵀL,  Â = R A L⁻¹  (and R φ, R ψ),
 
-for any rank of A; R brings rows in metres and in radians to one scale (`sarrus.dynamics.model.characteristic`). So
-neither depends on units of measurement. (The decomposition: Aghili and Piedboeuf, Multibody System Dynamics 10, 2003;
-metric
-tensors: Aghili, IEEE Trans. Robotics 21, 2005, section II-A; the form that is robust in singular configurations is
-Spencer's.) Where the elimination is traced, A L⁻¹ comes from straight-line code and M is that of every step; elsewhere
-M is that of the configuration where the projection begins.
+for any rank of A; R scales rows in metres and in radians to characteristic units
+(`sarrus.dynamics.model.characteristic`). So neither correction depends on units of measurement. (The decomposition:
+Aghili and Piedboeuf, Multibody System Dynamics 10, 2003; metric tensors: Aghili, IEEE Trans. Robotics 21, 2005,
+section II-A; the form that is robust in singular configurations is Spencer's.) Where the elimination is traced, A L⁻¹
+comes from straight-line code with M at every iterate; elsewhere M is evaluated where the projection begins.
 """
 
 from __future__ import annotations
@@ -39,12 +38,12 @@ from sarrus.kernels.solve.tolerances import (
 )
 
 MAX_ITERATIONS = 12
-# So many of straight-line code: what does not converge quickly, a rank-revealing factorisation may do.
+# Iterations of straight-line code; after these the rank-revealing factorisation is tried.
 DIRECT_ITERATIONS = 6
 
 
 def projection(table: Table, x: Floats, level: int) -> int:
-    """Project v in x in place, and q before it unless only ``VELOCITIES`` are asked for; return the rank of A.
+    """Project v in x in place, and q before it unless ``level`` is VELOCITIES; return the rank of A.
 
     −1 where the positions do not converge; then x is not to be used.
     """
@@ -53,7 +52,8 @@ def projection(table: Table, x: Floats, level: int) -> int:
 
 @force_inline
 def project(table: Table, x: Floats, positions: bool):
-    """Do the work of `projection`."""
+    """Project v in x in place, and q before it with ``positions``; return the rank of A, −1 if q does not
+    converge."""
     work = la.workspace(table)
     if table.generic_rank == 0 and table.nc > 0 and _is_free(table, x, positions, work):
         return 0
@@ -79,7 +79,7 @@ def project(table: Table, x: Floats, positions: bool):
 
 @internal
 def _is_free(table: Table, x: Floats, positions: bool, work: Workspace):
-    """Tell whether there is nothing to correct where no row holds anything: contacts that are all open, say."""
+    """Tell whether no correction is needed where A has generic rank 0, for example with all contacts open."""
     if not positions or table.nh == 0:
         return True
     call_native(table.position, x, work.native)
@@ -88,7 +88,7 @@ def _is_free(table: Table, x: Floats, positions: bool, work: Workspace):
 
 @internal
 def _close(table: Table, x: Floats, work: Workspace):
-    """Project q and v in x by straight-line code; where it does not serve return False and leave x as it was."""
+    """Project q and v in x by straight-line code; False where it is not precise enough, with x unchanged."""
     nq, nv, settings = table.nq, table.nv, table.settings
     answer, given = view_fields(work.native, la.closed_sizes(table)), work.x
     copy(x, given, nq)
@@ -107,7 +107,7 @@ def _close(table: Table, x: Floats, work: Workspace):
         closed = left <= settings.position_tolerance or (
             longest < QUADRATIC_STEP and left <= CLOSED_TO_ROUNDING
         )
-        # after a long step v was projected with rows of elsewhere
+        # after a long step v was projected with rows of another configuration
         if closed and longest < FAR_STEP and is_finite(answer.speed, nv):
             copy(answer.speed, x + nq, nv)
             return True
@@ -117,7 +117,7 @@ def _close(table: Table, x: Floats, work: Workspace):
 
 @internal
 def load_metric(table: Table, x: Floats, work: Workspace):
-    """Write L to work.metric, LᵀL = M at x; where M is not definite or no number, that of the characteristic metric."""
+    """Write L with LᵀL = M at x to work.metric; the characteristic metric where M is not positive definite."""
     nv = table.nv
     call_native(table.metric, x, work.metric)
     good = table.elimination == la.TRACED or fa.cholesky_ltl(work.metric, nv)
@@ -127,7 +127,8 @@ def load_metric(table: Table, x: Floats, work: Workspace):
 
 @internal
 def is_factor(factor: Floats, n: int):
-    """Tell whether L is one of a definite matrix: what is no number in a column of L is none on its diagonal either."""
+    """Tell whether L is the factor of a positive definite matrix; a NaN in a column of L is a NaN on its diagonal
+    too."""
     good = True
     for i in range(n):
         good = good and 0.0 < factor[i * (n + 1)] < np.inf
@@ -136,14 +137,15 @@ def is_factor(factor: Floats, n: int):
 
 @force_inline
 def is_metric(table: Table, factor: Floats):
-    """Tell whether L measures motions: not where M is singular but for rounding, where that may happen."""
+    """Tell whether L is the factor of a metric: finite, and M not singular to rounding in models where this may
+    happen."""
     n = table.nv
     return is_factor(factor, n) and (table.whole == 0 or mass_condition(factor, n) <= NO_METRIC)
 
 
 @internal
 def load_characteristic_metric(table: Table, work: Workspace):
-    """Write the factor of the characteristic metric to work.metric."""
+    """Write the factor of the characteristic metric, a diagonal matrix, to work.metric."""
     nv, factors = table.nv, la.factors_of(table)
     fill(work.metric, 0.0, nv * nv)
     for i in range(nv):
@@ -152,9 +154,10 @@ def load_characteristic_metric(table: Table, work: Workspace):
 
 @internal
 def load_holonomic_rows(table: Table, x: Floats, work: Workspace):
-    """Evaluate residuals and holonomic rows at x to work.native; return where the factor of the metric lies.
+    """Write residuals and holonomic rows at x to work.native; return the address of the factor L of the metric.
 
-    Where there is a function for it these are φ, Â = A L⁻¹ and ψ, then L; else φ, A and b, for work.metric.
+    With the function ``closing`` these are φ, Â = A L⁻¹ and ψ, then L; without it φ, A and b, and L is at
+    work.metric.
     """
     if table.closing != 0:
         call_native(table.closing, x, work.native)
@@ -168,7 +171,12 @@ def load_holonomic_rows(table: Table, x: Floats, work: Workspace):
 
 @internal
 def load_all_rows(table: Table, x: Floats, work: Workspace):
-    """Do the same for ψ and all rows, where some are nonholonomic."""
+    """Write ψ and all rows, also nonholonomic ones, at x to work.native; return the address of the factor L of the
+    metric.
+
+    With the function ``slipping`` the rows are A L⁻¹, then L follows; without it the rows are A, and L is at
+    work.metric.
+    """
     if table.slipping != 0:
         call_native(table.slipping, x, work.native)
         factor = work.native + table.nc * (table.nv + 1)
@@ -181,11 +189,11 @@ def load_all_rows(table: Table, x: Floats, work: Workspace):
 
 @force_inline
 def project_position(table: Table, x: Floats, work: Workspace):
-    """Project q in x on φ(q, t) = 0. Returns the longest step, −1 where it fails.
+    """Project q in x on φ(q, t) = 0; return the longest step, −1 on failure.
 
-    On return what `load_holonomic_rows` gives at the final q lies at work.native. Where redundant rows contradict each
-    other by rounding of the data, Newton stagnates at the least-squares point, which counts as converged while the
-    residual is accepted.
+    On return work.native has the rows and residuals of `load_holonomic_rows` at the final q. Where redundant rows
+    contradict each other by rounding of the data, Newton's method stagnates at the least-squares point; this counts
+    as converged while the residual is accepted.
     """
     settings = table.settings
     nh, limit = table.nh, table.holonomic_rank
@@ -214,11 +222,11 @@ def project_position(table: Table, x: Floats, work: Workspace):
 
 @force_inline
 def correct(table: Table, m: int, limit: int, rows: int, metric: Any, work: Workspace):
-    """Write to work.step the shortest δ with A δ = rhs, in the metric with its factor L at ``metric``.
+    """Write the shortest δ (nv,) with A δ = rhs to work.step, in the metric with factor L at ``metric``; return the
+    rank of A.
 
-    At ``rows``, which are lost, is A (m rows) if that is work.metric, else A L⁻¹.
-
-    Returns the rank, −1 where something is not finite; then the step is NaN.
+    At ``rows`` is A (m rows, overwritten) if ``metric`` is work.metric, else A L⁻¹. The rank is −1 where a number is
+    not finite; then δ is NaN.
     """
     n, settings, factors = table.nv, table.settings, la.factors_of(table)
     for j in range(m):
@@ -239,10 +247,10 @@ def correct(table: Table, m: int, limit: int, rows: int, metric: Any, work: Work
 
 @force_inline
 def project_velocity(table: Table, x: Floats, work: Workspace, fresh: Any):
-    """Project v in x on ψ(q, v, t) = 0. Returns the rank of A.
+    """Project v in x on ψ(q, v, t) = 0; return the rank of A.
 
-    ``fresh`` says that `project_position` left rows and residuals at this q at work.native.
-    Nonholonomic rows may be nonlinear in v; Newton then iterates.
+    ``fresh``: rows and residuals of `project_position` at this q are at work.native. Nonholonomic rows may be
+    nonlinear in v; then Newton's method iterates.
     """
     nq, nv, nh, nc, factors = table.nq, table.nv, table.nh, table.nc, la.factors_of(table)
     rounds = 1 if nc == nh else 8

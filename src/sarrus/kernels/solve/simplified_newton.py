@@ -1,8 +1,8 @@
-"""Projection by straight-line code with the factors of a state nearby: Newton's method with M and A held.
+"""Projection by straight-line code with the factors of a nearby state: Newton's method with constant M and A.
 
-The stages of a step leave factors of M and of Â Âᵀ (`layout.StageAnswer`); the end of the step is as near to the last
-of them as the method is accurate, so that a correction of each of q and v leaves rounding. Where they do not
-contract, and where there are none, a solve at the state itself makes new ones.
+The stages of a step leave factors of M and of Â Âᵀ (`layout.StageAnswer`). The end of the step is as near to the last
+stage as the method is accurate, so one correction each of q and v leaves rounding. Where corrections do not contract,
+or no factors exist, a solve at the state itself makes new factors.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from sarrus.kernels.solve.tolerances import (
     SIMPLIFIED_CONTRACTION,
 )
 
-# Corrections with one set of factors, at most.
+# Largest number of corrections with the same factors.
 ROUNDS = 8
 
 
 @internal
 def simplified_newton(table: Table, x: Floats, work: Workspace):
-    """Project q and v in x; where straight-line code does not serve return False and leave x as it was."""
+    """Project q and v in x; False where straight-line code is not precise enough, with x unchanged."""
     nq, nv, given = table.nq, table.nv, work.x
     copy(x, given, nq + nv)
     if work.factored[0] != 0.0 and _close(table, la.stage_answer(table), x, NEARBY_FACTORS, work):
@@ -45,10 +45,11 @@ def simplified_newton(table: Table, x: Floats, work: Workspace):
 
 @internal
 def _close(table: Table, answer: StageAnswer, x: Floats, aside: float, work: Workspace):
-    """Project with the factors there are; False where they do not contract. What lies in x then is lost.
+    """Project q and v in x with the present factors; False where corrections do not contract, with x not valid.
 
-    So too where a first correction leaves more than ``aside``: what a correction by other M and A leaves is as large as
-    its part along the constraints, where the shortest has none.
+    False also where a residual after the first correction exceeds ``aside``. With M and A of another state, the
+    residual left by a correction is as large as its component along the constraint manifold, and this component is
+    zero for the shortest correction.
     """
     nh, nc, residual = table.nh, table.nc, answer.residual
     tolerance = table.settings.position_tolerance
@@ -72,7 +73,7 @@ def _close(table: Table, answer: StageAnswer, x: Floats, aside: float, work: Wor
         _correct(table, answer, work)
         far = max(far, longest_entry(table, work.step))
         retract(table, x, work.step, work.spare)
-    if met and far > FAR_STEP:  # v goes by M and A of where q ends
+    if met and far > FAR_STEP:  # v is projected with M and A at the final q
         ratio = 1.0
         met = solve_stage(table, x, work)
     return met and _still(table, answer, x, ratio, aside, work)
@@ -80,7 +81,10 @@ def _close(table: Table, answer: StageAnswer, x: Floats, aside: float, work: Wor
 
 @internal
 def _still(table: Table, answer: StageAnswer, x: Floats, ratio: float, aside: float, work: Workspace):
-    """Project v; the residuals at x lie at work.native, ``ratio`` is what the last correction of q left."""
+    """Project v in x with the present factors; True where ψ becomes rounding.
+
+    The residuals at x are at work.native; ``ratio`` is the ratio of the last two residuals of q.
+    """
     nq, nv, nh, nc, residual = table.nq, table.nv, table.nh, table.nc, answer.residual
     fastest = longest_entry(table, x + nq)
     fast, before = ROUNDING_OF_SPEED * fastest, np.inf
@@ -104,5 +108,5 @@ def _still(table: Table, answer: StageAnswer, x: Floats, ratio: float, aside: fl
 
 @internal
 def _correct(table: Table, answer: StageAnswer, work: Workspace):
-    """Write the shortest δ with A δ = −residual to work.step."""
+    """Write the shortest δ (nv,) with A δ = −residual to work.step."""
     call_native(table.nearest, answer.factors, work.step)

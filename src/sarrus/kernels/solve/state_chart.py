@@ -1,11 +1,11 @@
-"""Projection along a relation: w = (y, z) stays as it is, and x = (q, v) becomes Ψ(w).
+"""Projection along a relation: w = (y, z) is kept, and x = (q, v) becomes Ψ(w).
 
 The last ``table.n_own`` velocities are w, and the last rows of velocities are R(x, w, t) = 0. Newton's method on
 
     φ(q, t) = 0,  ψ(q, v, t) = 0,  R(q, v, w, t) = 0
 
-for q and v at once (Spencer 2004, equation (2.23) and section 2.3.1): δ = (δq, δv) with H δ = −(φ, ψ) in the sense of
-least squares, H of a known rank, and ∂R/∂x δ = −R. Rows of R have length one there.
+for q and v together (Spencer 2004, equation (2.23) and section 2.3.1): δ = (δq, δv) with H δ = −(φ, ψ) in the sense
+of least squares, H of a known rank, and ∂R/∂x δ = −R. Rows of R are scaled to length one here.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from sarrus.kernels.solve.projection import MAX_ITERATIONS
 
 
 def state_projection(table: Table, x: Floats, level: int) -> int:
-    """Project as `kernels.solve.projection.projection` does, along the relation; −1 where Newton does not contract."""
+    """Project x on φ = 0 and ψ = 0 along the relation R; return the rank of A, −1 where Newton does not contract."""
     chart, work = table.chart, la.workspace(table)
     room = view_fields(chart + la.CHART_ROWS, la.state_sizes(table))
     n, count, m = table.nv - table.n_own, table.n_own, table.nh + table.nc - table.n_own
@@ -65,7 +65,8 @@ def state_projection(table: Table, x: Floats, level: int) -> int:
 
 @internal
 def _prepare(table: Table, room: StateRoom, m: int, n: int, count: int, speed: float):
-    """Scale rows of R to length one; return the sum of all residuals in units of the rows, velocities by ``speed``."""
+    """Scale rows of R to length one; return Σ |residual| of all rows in characteristic units, velocities over
+    ``speed``."""
     factors, residual = la.factors_of(table), 0.0
     for j in range(table.nh):
         residual += abs(room.residual[j]) * factors.rows[j]
@@ -84,7 +85,8 @@ def _prepare(table: Table, room: StateRoom, m: int, n: int, count: int, speed: f
 
 @internal
 def _judge_own(table: Table, chart: Chart, room: StateRoom, count: int):
-    """Note the smallest pivot of ∂R/∂w, rows of length one, in the gauge: zero where x does not determine w."""
+    """Lower ``chart.conditioning`` to the smallest pivot of ∂R/∂w with rows of length one: 0 where x does not
+    determine w."""
     for i in range(count):
         row = room.own + i * count
         length = np.sqrt(dot(row, row, count))

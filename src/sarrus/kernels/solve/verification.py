@@ -1,10 +1,10 @@
-"""Is an answer of M a = f + F, F = Aᵀλ, A a + γ = 0 plainly good? Residuals and the size of its error, in one call.
+"""Verification of a solution of M a = f + F, F = Aᵀλ, A a + γ = 0: residuals and an error bound in one call.
 
-Residuals are componentwise, as in `sarrus.formulations.checked`. The error is what a change of f and γ by the residuals
-and the rounding of their terms, of alternating signs, does to a. With M = UᵀU, B = A U⁻¹ and Cholesky's factor of B Bᵀ
-the kernel finds it by itself, whatever the answer comes from; an error needs one right digit.
+Residuals are componentwise, as in `sarrus.formulations.checked`. The error is the change of a when f and γ change by
+their residuals and the rounding of their terms, with alternating signs. It is found from M = UᵀU, B = A U⁻¹ and the
+Cholesky factor of B Bᵀ, independently of the method that gave the solution; one correct digit of the error suffices.
 
-A comes by columns, and so does B: their columns are what the inner loops add.
+A is stored by columns, and so is B: the inner loops add columns.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from sarrus.kernels.solve.tolerances import (
 
 
 def verify_solution(table: Integers, x: Floats, level: int) -> int:
-    """Judge an answer: table has n, m, the rank of A; x has M, A, f, γ, a, F, λ.
+    """Return GOOD, MET or UNMET for a solution: table has n, m, the rank of A; x has M, A, f, γ, a, F, λ.
 
-    Before these, x has room for the results, for n + m numbers, and for n + 2 m + m² more. Returns GOOD, MET or UNMET.
-    MET leaves behind the results the changes of f (n) and γ (m) that another solve may be asked for. M and A are
-    overwritten.
+    GOOD: the residuals are rounding and a is accurate. MET: the residuals are rounding; the changes of f (n) and γ
+    (m) for another solve are left behind the results. UNMET: the residuals are larger. Before the data, x has buffers
+    for the results, for n + m numbers and for n + 2 m + m² numbers. M and A are overwritten.
     """
     n, m = table[0], table[1]
     work = x + (N_RESULTS + n + m)
@@ -65,7 +65,8 @@ def verify_solution(table: Integers, x: Floats, level: int) -> int:
 
 @internal
 def _forces_met(x: Floats, n: int, m: int, M: Floats, A: Floats, f: Floats, a: Floats):
-    """Write the residuals of M a = f + F and of M a = f + Aᵀλ, and the change of f; tell whether they are rounding."""
+    """Write the residuals of M a = f + F and M a = f + Aᵀλ, and the change of f; tell whether both residuals are
+    rounding."""
     force, lam, change = a + n, a + 2 * n, x + N_RESULTS
     limit = 8.0 * (n + m + 4) * EPSILON
     by_force = by_multipliers = 0.0
@@ -93,7 +94,7 @@ def _forces_met(x: Floats, n: int, m: int, M: Floats, A: Floats, f: Floats, a: F
 
 @internal
 def _sums(a: Floats, b: Floats, n: int):
-    """Return the sum of products of two rows and that of their sizes, each by two sums of every second one."""
+    """Return Σ a_c b_c and Σ |a_c b_c| of two rows (n,), each by two sums of every second term."""
     one, two, first, second = 0.0, 0.0, 0.0, 0.0
     for c in range(0, n - 1, 2):
         even, odd = a[c] * b[c], a[c + 1] * b[c + 1]
@@ -110,7 +111,7 @@ def _sums(a: Floats, b: Floats, n: int):
 
 @internal
 def _rows_met(x: Floats, n: int, m: int, A: Floats, gamma: Floats, a: Floats, work: Floats):
-    """Write the residual of A a + γ = 0 and the change of γ, and tell whether it is rounding."""
+    """Write the residual of A a + γ = 0 and the change of γ; tell whether the residual is rounding."""
     left, size, change = work, work + m, x + (N_RESULTS + n)
     limit = 8.0 * (n + m + 4) * EPSILON
     by_rows = 0.0
@@ -128,7 +129,7 @@ def _rows_met(x: Floats, n: int, m: int, A: Floats, gamma: Floats, a: Floats, wo
         rounding = missed + EPSILON * terms
         change[j] = rounding if j % 2 == 0 else -rounding
         if terms == 0.0 and _is_zero(n, m, A + j):
-            continue  # a row of nothing that asks for nothing
+            continue  # a zero row with γ_j = 0
         if not (terms > NEAR_UNDERFLOW and terms < NEAR_OVERFLOW and missed <= limit * terms):
             return False
         by_rows = max(by_rows, missed / terms)
@@ -138,7 +139,7 @@ def _rows_met(x: Floats, n: int, m: int, A: Floats, gamma: Floats, a: Floats, wo
 
 @internal
 def _is_zero(n: int, m: int, row: Floats):
-    """Tell whether a row of A is zero."""
+    """Tell whether a row of A (n entries, m apart) is zero."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(row[i * m]))
@@ -147,7 +148,8 @@ def _is_zero(n: int, m: int, row: Floats):
 
 @internal
 def _factor(n: int, M: Floats, whole: Floats):
-    """Replace M by U with UᵀU = M, in its upper triangle; False where it has not enough digits. n fit in ``whole``."""
+    """Replace the upper triangle of M by U with UᵀU = M; False where a pivot lacks digits. ``whole`` is a buffer
+    (n,)."""
     for k in range(n):
         whole[k] = M[k * n + k]
     for k in range(n):
@@ -166,9 +168,10 @@ def _factor(n: int, M: Floats, whole: Floats):
 
 @internal
 def _compliance_column(x: Floats, n: int, m: int, rank: int, M: Floats, A: Floats, work: Floats):
-    """Write to ``work`` how a changes with f and γ; False where A has another rank, or not enough digits.
+    """Write the change of a (n,) by the changes of f and γ to ``work``; False where A has another rank, or lacks
+    digits.
 
-    U is at M. B takes the place of A; beyond ``work`` + n there is room for the change of λ and for B Bᵀ.
+    U is at M. B overwrites A; buffers for the change of λ and for B Bᵀ follow at ``work`` + n.
     """
     change, lam, S = x + N_RESULTS, work + n, work + (n + 2 * m)
     copy(change, work, n)
@@ -192,7 +195,7 @@ def _compliance_column(x: Floats, n: int, m: int, rank: int, M: Floats, A: Float
 
 @internal
 def _solve_lower(n: int, U: Floats, right: Floats, columns: int):
-    """Replace a matrix of n rows by U⁻ᵀ times it."""
+    """Replace the matrix ``right`` (n × columns) by U⁻ᵀ right."""
     for k in range(n):
         row, pivot = right + k * columns, U[k * n + k]
         divide(row, pivot, columns)
@@ -203,7 +206,7 @@ def _solve_lower(n: int, U: Floats, right: Floats, columns: int):
 
 @internal
 def _multiply(n: int, m: int, B: Floats, S: Floats):
-    """Write the upper triangle of B Bᵀ to S, four columns of B at a time."""
+    """Write the upper triangle of B Bᵀ (m × m) to S, four columns of B at a time."""
     fill(S, 0.0, m * m)
     for i in range(0, n - 3, 4):
         p, q, r, s = B + i * m, B + (i + 1) * m, B + (i + 2) * m, B + (i + 3) * m
@@ -219,9 +222,10 @@ def _multiply(n: int, m: int, B: Floats, S: Floats):
 
 @internal
 def _multipliers(m: int, rank: int, S: Floats, lam: Floats):
-    """Replace the right side at ``lam`` by a solution of S λ = it, zero where a row depends on those before it.
+    """Replace the right-hand side ``lam`` (m,) by a solution λ of S λ = lam, with λ_k = 0 for rows that depend on
+    earlier rows.
 
-    S has its upper triangle. False where it has not this rank, or not enough digits.
+    S (upper triangle) is overwritten. False where S has another rank than ``rank``, or lacks digits.
     """
     scale = lam + m
     for j in range(m):
