@@ -1,8 +1,8 @@
 """Contact forces r with Coulomb friction: r = P_K(r − u − μ ‖u_t‖ n), u = W r + b, by a semismooth Newton method.
 
 The laws and their sources: `sarrus.dynamics.optimize.contact_problem`. Newton's method (Alart and Curnier, Computer
-Methods in Applied Mechanics and Engineering 92, 1991) starts at the forces of the table. Each step is halved until the
-squared residual ‖F‖² decreases. If no halving decreases it (a kink of F), some whole steps are taken without a
+Methods in Applied Mechanics and Engineering 92, 1991) starts at the forces of the table. Each step is halved until
+the squared residual ‖F‖² decreases. If no halving decreases it (a kink of F), some whole steps are taken without a
 decrease. If the residual is still too large, sweeps of projections, contact by contact (Jourdan, Alart and Jean,
 Computer Methods in Applied Mechanics and Engineering 155, 1998), give Newton's method a new start.
 """
@@ -53,8 +53,8 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
     """Write the contact forces to ``table.forces`` and the facts to the workspace; return `SOLVED` or `UNSOLVED`.
 
     ``level`` ≥ 0 is the largest number of restarts by sweeps. ``level`` −1, −2, … means no restart, and a ridge of at
-    most 1e-9, 1e-10, … if W is dense. `ROUGH` added to ``level`` ends the iterations at `ROUGH_RESIDUAL`. ``x`` is not
-    used.
+    most 1e-9, 1e-10, … if W is dense. `ROUGH` added to ``level`` ends the iterations at `ROUGH_RESIDUAL`. ``x`` is
+    not used.
     """
     m, blocks = table.rows, table.blocks
     sparse = table.sparse != 0
@@ -149,8 +149,9 @@ def _share(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, l
 
 @internal
 def _scale(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, stretch: float):
-    """Write the scaled problem to ``work``, b about one, one factor for each block (cones are kept); return the size of b.
+    """Write the scaled problem to ``work``, with b about one; return the size of b.
 
+    Each block of rows has one factor, so that cones are kept.
     The square root of the trace of W is about ``stretch`` for each block.
     """
     size, at, sparse = 0.0, 0, table.sparse != 0
@@ -213,8 +214,8 @@ def _newton(
 ):
     """Iterate Newton's method from work.forces; return the smallest residual, np.inf if none is finite.
 
-    Forces with a residual below ``least`` are written to work.best. The iteration ends at the residual ``target``. The
-    ridge follows the residual between ``lowest`` and ``most``.
+    Forces with a residual below ``least`` are written to work.best. The iteration ends at the residual ``target``.
+    The ridge follows the residual between ``lowest`` and ``most``.
     """
     r, u, F = work.forces, work.speeds, work.gap
     square, found, crossings = _evaluate(table, work, m, blocks, r, u, F), np.inf, NEWTON_CROSSINGS

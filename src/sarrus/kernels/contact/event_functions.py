@@ -3,8 +3,9 @@
 Each contact and each stop has its gap while it is open and its normal force while it is closed. Each contact also has
 its friction reserve μ r_n − ‖r_t‖ while it sticks, and its slip velocity along the previous slip direction while it
 slides. A joint with dry friction has its friction reserve, or its velocity along the previous direction. A stop whose
-coordinate began beyond the limit and comes back has the velocity of the coordinate. Each event function is the quantity
-divided by its tolerance, plus one: it is negative once the quantity is below zero by more than the tolerance.
+coordinate began beyond the limit and comes back has the velocity of the coordinate. Each event function is the
+quantity divided by its tolerance, plus one: it is negative once the quantity is below zero by more than the
+tolerance.
 """
 
 from __future__ import annotations
@@ -83,7 +84,8 @@ def find_dips(
 
     The step of length ``h`` leads from ``x`` to ``new``; a gap within it is the cubic given by values and slopes at
     both ends. ``before`` and ``after`` are the event functions there, ``slope`` the rates of q and v at x. Returns
-    False where the cubic is not exact enough: judged by its acceleration at x, a gap may have closed and opened again.
+    False where the cubic is not exact enough: judged by its acceleration at x, a gap may have closed and opened
+    again.
     """
     contact_table, nv = table.contact_table, table.nv
     work = tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
@@ -120,9 +122,9 @@ def find_dips(
 def _is_known(before: float, after: float, falls: float, rises: float, turns: float):
     """Return True if the cubic through the gaps and slopes at both ends shows whether the gap closes within the step.
 
-    ``turns`` is the second derivative of the gap at the start. The quartic with this second derivative differs from the
-    cubic by κ s² (1 − s)², the uncertainty of the cubic. A ball that flies through another ball approaches and departs
-    along straight lines, so the tangents at both ends must not cross below zero.
+    ``turns`` is the second derivative of the gap at the start. The quartic with this second derivative differs from
+    the cubic by κ s² (1 − s)², the uncertainty of the cubic. A ball that flies through another ball approaches and
+    departs along straight lines, so the tangents at both ends must not cross below zero.
     """
     if not (before > 0.0 and after > 0.0):
         return True

@@ -1,8 +1,8 @@
 """Projection of friction forces on their admissible set K, block by block, its argument, and the derivatives of both.
 
 The block of a contact has a head, the normal force, and tails, the tangential forces: K = {‖tails‖ ≤ μ head}. Dry
-friction has tails alone: K = {‖tails‖ ≤ limit}. The head is the first row of a block; ``number`` is μ for a contact and
-the limit for dry friction.
+friction has tails alone: K = {‖tails‖ ≤ limit}. The head is the first row of a block; ``number`` is μ for a contact
+and the limit for dry friction.
 """
 
 from __future__ import annotations
@@ -115,10 +115,10 @@ def shifted_slope(cone: bool, number: float, u: Floats, n: int, slope_of_project
 def soft_step(
     cone: bool, number: float, r: Floats, u: Floats, F: Floats, n: int, ridge: float, out: Floats, D: Floats
 ):
-    """Write E F to ``out`` and E T (n × n, by rows) to ``D``, for a Newton step of one block; return True if it opens.
+    """Write E F to ``out`` and E T (n × n) to ``D``, for a Newton step of one block; return True if it opens.
 
-    S is the derivative of the projection, B the derivative of u + μ ‖u_t‖ n by u, T = S B, E = (1 − S + ridge T)⁻¹.
-    D is zero for a block that opens. E has entries of size 1 / ridge and entries of size one. It is computed separately
+    S is the derivative of the projection, B the derivative of u + μ ‖u_t‖ n by u, T = S B, E = (1 − S + ridge T)⁻¹. D
+    is zero for a block that opens. E has entries of size 1 / ridge and entries of size one. It is computed separately
     along the ray of the cone, across the ray and sideways, so that rounding of the large entries does not spoil the
     small ones.
     """
@@ -196,7 +196,7 @@ def mismatch(table: ContactProblem, work: ContactWorkspace, blocks: int, r: Floa
 
 @internal
 def residual(F: Floats, r: Floats, m: int, stretch: float):
-    """Return an upper bound of the relative residual of F at r, in units of rows shorter by the factor ``stretch``."""
+    """Return an upper bound of the relative residual of F at r, for rows shorter by the factor ``stretch``."""
     error, largest, weight = 0.0, 1.0, stretch * stretch
     for i in range(m):
         error, largest = max(error, abs(F[i])), max(largest, weight * abs(r[i]))

@@ -62,8 +62,8 @@ def add_parts(
 def meet(table: Table, x: Floats, h: float, begun: Slot, work: ContactWork):
     """Write the contacts of a step, their rows and gaps to the workspace; return False if they exceed its room.
 
-    The rows at the end of the step are evaluated at the configuration that the velocity at the start leads to, held in
-    ``local.state``.
+    The rows at the end of the step are evaluated at the configuration that the velocity at the start leads to, held
+    in ``local.state``.
     """
     contact_table = table.contact_table
     geometry, room, state = contact_table.geometry, work_of(table), la.local_array(table).state
@@ -98,7 +98,7 @@ def meet(table: Table, x: Floats, h: float, begun: Slot, work: ContactWork):
 
 @internal
 def _begin_impulses(table: Table, h: float, begun: Slot, work: ContactWork):
-    """Write the initial impulses of the contact problem, h times the lasting forces of the slot, to ``work.begin``."""
+    """Write the initial impulses of the contact problem, h times the lasting forces, to ``work.begin``."""
     copy_scaled(h, begun.lasting, work.begin, rows_now(table.contact_table))
 
 
@@ -205,7 +205,7 @@ def _fill_rows(
 def _begin_rows(
     geometry: GeometryTable, room: GeometryWork, pair: int, first: int, width: int, parts: Floats, own: Floats
 ):
-    """Write the components that the rows of a contact depend on, and set ``parts`` and ``own`` of the rows to zero."""
+    """Write the components that the rows of a contact depend on, and set their ``parts`` and ``own`` to zero."""
     one, other = geometry.bodies1[pair], geometry.bodies2[pair]
     c1 = geometry.owners[one] if one >= 0 else -1
     c2 = geometry.owners[other] if other >= 0 else -1
@@ -354,7 +354,7 @@ def _resolve(geometry: GeometryTable, seen: ContactPoint, kept: StoredContact, w
 
 @internal
 def keep_contacts(table: Table, h: float, m: int, kept: Slot, work: ContactWork):
-    """Write the contacts, their gaps at the end of the step and the forces of the m active rows to the slot ``kept``."""
+    """Write the contacts, their gaps at the end of the step and the forces of m active rows to the slot ``kept``."""
     contact_table = table.contact_table
     geometry, room, base = contact_table.geometry, work_of(table), tl.lasting_contacts(contact_table)
     kept.facts.kept = contact_table.found

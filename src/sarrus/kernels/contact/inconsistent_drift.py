@@ -45,7 +45,7 @@ def remove_inconsistent_drift(table: ContactProblem, work: ContactWorkspace, m: 
 
 @internal
 def make_parts_agree(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
-    """Subtract the inconsistent drift from b for rows stored in parts (large problems); return False if there is none."""
+    """Subtract the inconsistent drift from b for rows stored in parts (large problems); return False if none."""
     if not exists(table.turn):
         return False
     parts, left = table.parts, work.way

@@ -65,7 +65,7 @@ def _push_all(geometry: GeometryTable, j: int, force: float, tau: Floats, stride
 def _take(
     geometry: GeometryTable, room: GeometryWork, j: int, a: Floats, stride: int, free: Floats, force: float
 ):
-    """Write the j-th compliance column of every component from ``a``, the acceleration with ``force`` on velocity j."""
+    """Write the j-th compliance column of every component, from the acceleration ``a`` by ``force`` on velocity j."""
     for c in range(geometry.components):
         first, n = geometry.starts[c], geometry.starts[c + 1] - geometry.starts[c]
         if j < n:
@@ -77,7 +77,7 @@ def _take(
 
 @internal
 def _joint_compliance(table: Table, geometry: GeometryTable, room: GeometryWork, j: int, work: ContactWork):
-    """Write the compliance columns of up to `LANES` velocities from j on; return their number before the first failure."""
+    """Write compliance columns of up to `LANES` velocities from j on; return how many precede the first failure."""
     nq, nv, size, force = table.nq, table.nv, la.input_size(table), table.contact_table.settings.force
     count = min(LANES, geometry.widest - j)
     for i in range(size):
@@ -127,7 +127,7 @@ def _island_of(room: GeometryWork, row: int):
 
 @internal
 def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: ContactWork):
-    """Write the impulses of the m active rows to ``work.impulses``, island by island; return m, −1 if one has none."""
+    """Write the impulses of m active rows to ``work.impulses``, island by island; return m, −1 if a solve fails."""
     contact_table, problem = table.contact_table, table.contact_table.problem
     geometry, room = contact_table.geometry, work_of(table)
     if room.ready[0] == 0.0:
@@ -182,8 +182,8 @@ def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: 
 def keep_rows(given: Floats, turn: Floats, m: int):
     """Subtract the drift ``turn`` of m rows from their velocities ``given``; for steps in which a contact closes.
 
-    With the rows at the middle of the step every impact dissipates energy: vᵀM v decreases if r and H v obey the laws.
-    Impulses that also cancel the drift up to the end of the step would do work.
+    With the rows at the middle of the step every impact dissipates energy: vᵀM v decreases if r and H v obey the
+    laws. Impulses that also cancel the drift up to the end of the step would do work.
     """
     axpy(-1.0, turn, given, m)
     fill(turn, 0.0, m)
@@ -357,7 +357,7 @@ def close_gaps(table: Table, count: int, work: ContactWork):
 
 @internal
 def _close(table: Table, count: int, forces: Floats, out: Floats, work: ContactWork):
-    """Write the product of the Delassus matrix of the chosen rows and ``forces`` to ``out``: the change of their gaps."""
+    """Write W ``forces`` of the chosen rows to ``out``: the change of their gaps, with the Delassus matrix W."""
     geometry, room = table.contact_table.geometry, work_of(table)
     fill(work.way, 0.0, table.nv)
     for i in range(count):

@@ -69,7 +69,7 @@ def collide(geometry: GeometryTable, margin: float, out: Floats):
 
 @internal
 def _may_meet(geometry: GeometryTable, k: int, limit: float):
-    """Return True if the bounding spheres of a pair are within ``limit`` [m]; an unbounded plane replaces its sphere."""
+    """Return True if the bounding spheres (or plane and sphere) of a pair are within ``limit`` [m] of each other."""
     one, other = geometry.positions + 3 * geometry.ones[k], geometry.positions + 3 * geometry.others[k]
     reach, square, height = geometry.reaches[k], 0.0, 0.0
     rotation = geometry.rotations + 9 * geometry.ones[k]
@@ -84,7 +84,7 @@ def _may_meet(geometry: GeometryTable, k: int, limit: float):
 
 @internal
 def _look(geometry: GeometryTable, k: int, limit: float):
-    """Return the number of contacts of a pair found by MuJoCo, and the depth [m] by which the pair was pushed together."""
+    """Return the number of contacts of a pair found by MuJoCo, and the depth [m] by which it was pushed together."""
     found = _call(geometry, k, limit)
     if found == 0 or geometry.general[k] == 0:
         return found, 0.0
@@ -120,7 +120,7 @@ def _call(geometry: GeometryTable, k: int, limit: float):
 
 
 def find_contacts(table: cl.GeometryTable, x: cl.Floats, level: int) -> int:
-    """Write the contacts at x with a gap up to ``level`` micrometres to the workspace; return their number, or `FULL`."""
+    """Write the contacts at x with a gap up to ``level`` micrometres to ``found``; return their number or `FULL`."""
     work = cl.geometry_work(table, 0, 0)
     place(table, x, work.places)
     return collide(table, MICROMETRE * level, work.found)
@@ -130,8 +130,8 @@ def find_contacts(table: cl.GeometryTable, x: cl.Floats, level: int) -> int:
 def nearest(seen: ContactPoint, first: int, candidates: Floats, width: int, count: int):
     """Return the number of the candidate nearest to a contact of the same pair (−1: none), and the next ``first``.
 
-    The candidates are ``count`` records of ``width`` numbers, sorted by pair, that begin with pair, gap and point. The
-    search starts at record ``first``; the contacts of successive calls are sorted by pair, too.
+    The candidates are ``count`` records of ``width`` numbers, sorted by pair, that begin with pair, gap and point.
+    The search starts at record ``first``; the contacts of successive calls are sorted by pair, too.
     """
     while first < count and candidates[width * first] < seen.pair:
         first += 1

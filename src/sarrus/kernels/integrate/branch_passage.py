@@ -2,8 +2,8 @@
 
 With the left singular vector u of the smallest singular value of A, f = uᵀ φ has a critical point at the singular
 configuration, and the constraints are f = 0 there: two branches that cross where its value is zero, a hyperbola that
-turns from one to the other where it is not. Positions that are off by δ say that value to δ², so the motion goes on as
-a parabola for most of the way there, and is asked where σ is small but its vectors can be told.
+turns from one to the other where it is not. Positions that are off by δ say that value to δ², so the motion goes on
+as a parabola for most of the way there, and is asked where σ is small but its vectors can be told.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 @internal
 def passes_branch_point(table: Table, x: Floats, arrival: float, stages: Stages, work: Workspace):
-    """Tell whether the motion from x (slope in slopes[0]) misses what it comes to in a time ``arrival`` by rounding."""
+    """Return True if the motion from x (slope in slopes[0]) meets the branch point at ``arrival`` [s] to rounding."""
     if table.residuals == 0 or table.nh < table.nc or not exists(table.passage):
         return False
     passages, time, trial = pl.passage_array(table), CROSSING_LOOK * arrival, stages.trial

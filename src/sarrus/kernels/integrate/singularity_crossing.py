@@ -7,8 +7,8 @@ zero it has a smooth continuation with a sign (Griewank and Reddien, IMA J. Nume
 scalar with the same zero): one of u and w, followed through, is reversed. The zero is that of a polynomial through
 signed values at some distance.
 
-Ordinary steps cost a copy of the state. Singular values are computed only where the pivot of the factorisation is small
-or has been through a minimum.
+Ordinary steps cost a copy of the state. Singular values are computed only where the pivot of the factorisation is
+small or has been through a minimum.
 """
 
 from __future__ import annotations

@@ -83,7 +83,8 @@ def adaptive_step(table: Table, x: Floats, size: float, speed: float, stages: St
         h, last = halt - t, True
     code = STEP_TOO_SMALL if h < state.shortest and not last else GO
     if last and not crossing and state.step < 0.5 * h:
-        # Rejected, and yet as near to where it has to stop as times are told apart; a step across is longer by itself.
+        # Rejected, and yet as near to where it has to stop as times are told apart; a step across is longer by
+        # itself.
         code = STEP_TOO_SMALL
     end = halt if last else t + h
     near = project and (limited or _is_near(table, x, h, size, stages, work))
@@ -178,13 +179,13 @@ def judge(
     error = error_norm(table, stages.slopes, x, stages.new, h, rtol, atol) if good else np.inf
     tolerance, least = max(rtol, atol), 0.0
     if step.near and size > 0.0:
-        # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What it is exactly
-        # depends on the stages, so patience with an attempt wears off.
+        # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What it is
+        # exactly depends on the stages, so patience with an attempt wears off.
         least = max(LEAST_CROSSING_ERROR, 10.0 * tolerance) * power(10.0, state.tries / CROSSING_PATIENCE)
         error /= max(1.0, min(POSITION_ROUNDING / (size * size), least) / tolerance)
     if step.crossing and error > 1.0:
-        # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
-        # comes closer, until rounding of the stages takes over: enough then.
+        # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the
+        # approach comes closer, until rounding of the stages takes over: enough then.
         rounded = good and error >= 0.05 * state.tried_error and error * tolerance < least
         if rounded or (good and _is_put_aside(table, x, error, size / speed, stages, work)):
             error = 1.0

@@ -1,8 +1,8 @@
 """Estimates of h |λ| in a step: they distinguish stiff motions, and unstable steps from stable ones.
 
-λ is the eigenvalue of the equations that counts most. Two stages at the same time that differ by δy and their slopes by
-δf measure it for nothing, |λ| ≈ |δf| / |δy| (Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed.,
-IV.2); a step of an implicit method has the matrix of its local equations, whose powers measure it.
+λ is the eigenvalue of the equations that counts most. Two stages at the same time that differ by δy and their slopes
+by δf measure it for nothing, |λ| ≈ |δf| / |δy| (Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd
+ed., IV.2); a step of an implicit method has the matrix of its local equations, whose powers measure it.
 """
 
 from __future__ import annotations
@@ -73,8 +73,8 @@ def note_stability(table: Table, x: Floats, slopes: Floats, h: float, size: floa
 def growing_error(n: int, slopes: Floats, x: Floats, h: float, size: float, last: float):
     """Return the error of a step with h |λ| = ``size``, and whether it grew over the ``last`` one as that lets it grow.
 
-    Unstable errors grow by 1 − z + z²/2 − z³/6 + z⁴/24 of z = h |λ| from step to step, or more; the square root of that
-    is asked for.
+    Unstable errors grow by 1 − z + z²/2 − z³/6 + z⁴/24 of z = h |λ| from step to step, or more; the square root of
+    that is asked for.
     """
     error, largest = classical_error(n, slopes, x, h)
     growth = 1.0 - size * (1.0 - size * (0.5 - size * (1.0 / 6.0 - size / 24.0)))

@@ -1,8 +1,8 @@
 """Stretches of the time of a run: how long a step may be in each of them, and breaks of functions of time between two.
 
-A row of ``table.stretches``: when the stretch ends, its longest step, and when the next one begins [s]. These times are
-the same where steps may go from one to the other, and apart by rounding on the two sides of a break, where a step ends
-and the clock is put to the other side.
+A row of ``table.stretches``: when the stretch ends, its longest step, and when the next one begins [s]. These times
+are the same where steps may go from one to the other, and apart by rounding on the two sides of a break, where a step
+ends and the clock is put to the other side.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ in the place of v_m finds v⁺ for that.
 
 a_s the acceleration with the forces of what was closed before, without impacts, τ the times until others close. Where
 nothing opens, closes, sticks or slips anew the method is of order two, and of order one else; without contacts it is
-symplectic (position Verlet). What is closed stays so to rounding: positions are corrected along K Hᵀ. Impulses of what
-stays closed, over h, are forces that count in the accelerations of a run.
+symplectic (position Verlet). What is closed stays so to rounding: positions are corrected along K Hᵀ. Impulses of
+what stays closed, over h, are forces that count in the accelerations of a run.
 """
 
 from __future__ import annotations
@@ -91,10 +91,10 @@ def contact_acceleration(table: Table, x: Floats, level: int) -> int:
 def time_step(table: Table, x: Floats, near: int) -> int:
     """Take a step of length ``local.header.length`` from x; its end goes to ``local.state``.
 
-    Where velocities turn too far in it, such as those of light links that an impact has set spinning, the step is made
-    of shorter ones. ``near`` a singular configuration (1) the middle is projected on the constraints. `AT_ONCE` asks
-    for the forces at x alone, which go to the first slot: those of a step of next to no length. Returns 0, −1 where the
-    contact problem has no answer that was found or something is not finite.
+    Where velocities turn too far in it, such as those of light links that an impact has set spinning, the step is
+    made of shorter ones. ``near`` a singular configuration (1) the middle is projected on the constraints. `AT_ONCE`
+    asks for the forces at x alone, which go to the first slot: those of a step of next to no length. Returns 0, −1
+    where the contact problem has no answer that was found or something is not finite.
     """
     local, contact_table = la.local_array(table), table.contact_table
     nv, size, h = table.nv, la.input_size(table), local.header.length

@@ -1,7 +1,7 @@
 """The table of many runs: what Python and the kernels that step through them share.
 
-Run k of a batch has row k of every array here. A thread has a table of its own, and works on the runs from ``first`` to
-before ``last``.
+Run k of a batch has row k of every array here. A thread has a table of its own, and works on the runs from ``first``
+to before ``last``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Table of geometries that may touch: their pairs, addresses of MuJoCo's arrays, and the contact points found.
 
-Bodies are those that carry geometries and move; velocities that no force couples with others form components: those of
-a free body, of a robot. A row of a contact has entries for the velocities of two components at the most, its parts.
+Bodies are those that carry geometries and move; velocities that no force couples with others form components: those
+of a free body, of a robot. A row of a contact has entries for the velocities of two components at the most, its
+parts.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Limits and contacts of a control law as its kernel reads them (`sarrus.kernels.laws.hierarchy_in_cones`): the record
 ``table.contacts`` of the law.
 
-The unknowns of such a law are the controls u and then the forces λ of all contacts, each in its own frame (n, t1, t2).
-The kernel computes with y, (u, λ) = preferred + roots y.
+The unknowns of such a law are the controls u and then the forces λ of all contacts, each in its own frame (n, t1,
+t2). The kernel computes with y, (u, λ) = preferred + roots y.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from sarrus.kernels.memory.record import Floats, Record, view_fields
 class ContactTable(Record, of=int):
     """The limits and contacts of a control law.
 
-    Then follow first unknown and number of rows of each contact; sizes of the cones of the user; room for the sizes of
-    a program and for a permutation.
+    Then follow first unknown and number of rows of each contact; sizes of the cones of the user; room for the sizes
+    of a program and for a permutation.
     """
 
     friction: int  # which friction
@@ -94,8 +94,8 @@ class Memory(NamedTuple):
     known: Any  # whether unknowns of a sample are known
     kind: Any  # what tells the limits of the last program apart from others
     controls: Any  # these
-    # which level was the first that the last answer missed, from 1 on; 0 for none; one more than there are levels where
-    # all were met with shares of the limits, as `sarrus.kernels.laws.soft_levels` has them, in the way
+    # which level was the first that the last answer missed, from 1 on; 0 for none; one more than there are levels
+    # where all were met with shares of the limits, as `sarrus.kernels.laws.soft_levels` has them, in the way
     missing: Any
     working: Any  # which half-lines took part in the last program, by the number that they had
     exact: Any  # a slot for programs with tasks as they are

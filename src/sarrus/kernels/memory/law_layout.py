@@ -1,9 +1,9 @@
 """The table of a control law, as its kernel reads it (`sarrus.kernels.laws.hierarchy`), with entries named here.
 
 The native function of a law reads its own input [q | v | u = 0 | t | p | τ = 0 | settings of the law | period] and
-writes M, f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers (where
-there are any) and on the unknowns, the generalized forces that are demanded, what the law remembers for the next
-sample, and of each contact whether it is closed and which share of its largest force it may have.
+writes M, f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers
+(where there are any) and on the unknowns, the generalized forces that are demanded, what the law remembers for the
+next sample, and of each contact whether it is closed and which share of its largest force it may have.
 """
 
 from __future__ import annotations

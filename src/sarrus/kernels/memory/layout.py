@@ -1,9 +1,9 @@
 """Table of a compiled system for the kernels: one record of integers, and the arrays that it points to.
 
-It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the flat
-input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called through
-the table too (`sarrus.kernels.platform.c_function`): so each is compiled once and on its own, and only where it is
-needed.
+It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the
+flat input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called
+through the table too (`sarrus.kernels.platform.c_function`): so each is compiled once and on its own, and only where
+it is needed.
 
 This module is what Python and the kernels share; the functions here are compiled into the kernels too.
 """
@@ -116,11 +116,12 @@ class Functions(Record, of=int):
     measure: int  # the smallest singular value of A, see `sarrus.kernels.memory.crossing_layout.Measure`
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
-    # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all, L
+    # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all,
+    # L
     closing: int
     slipping: int
-    # where M may be singular at single configurations: M, f, A, γ, N v (native) and the kernel that solves with them in
-    # the null space of A (0: none)
+    # where M may be singular at single configurations: M, f, A, γ, N v (native) and the kernel that solves with them
+    # in the null space of A (0: none)
     whole: int
     null_space_solve: int
     # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
@@ -317,8 +318,9 @@ N_FACTS = len(Facts.fields)
 class Workspace(NamedTuple):
     """The vectors of one thread.
 
-    ``native`` receives the output of native functions; the dynamics lie at mass, force, rows, bias and velocity, which
-    start there. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the other, hold its results.
+    ``native`` receives the output of native functions; the dynamics lie at mass, force, rows, bias and velocity,
+    which start there. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the other, hold its
+    results.
     """
 
     native: Any

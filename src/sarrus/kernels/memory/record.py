@@ -26,7 +26,8 @@ Integers = Annotated[Any, int]
 class Record(np.ndarray):
     """An array whose first entries have names; ``of`` is the type of all, float or int.
 
-    The names are those of its rooms, the records that a subclass derives from, in their order, then those it annotates.
+    The names are those of its rooms, the records that a subclass derives from, in their order, then those it
+    annotates.
     """
 
     fields: ClassVar[dict[str, Any]] = {}

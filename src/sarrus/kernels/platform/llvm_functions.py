@@ -1,8 +1,8 @@
 """Functions of the kernels as LLVM text: each once for every set of kinds of its arguments.
 
-Local names are kept in memory that LLVM turns into registers, unless they are assigned once, where all reads follow. A
-name has one kind in a function, which holds all that is assigned to it: where a later assignment asks for a wider one,
-the function is written again.
+Local names are kept in memory that LLVM turns into registers, unless they are assigned once, where all reads follow.
+A name has one kind in a function, which holds all that is assigned to it: where a later assignment asks for a wider
+one, the function is written again.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The kernels as the package ships them: one file, written when it is built (`sarrus.kernels.platform.build_prebuilt`).
 
-It holds the object code of each kernel for the baseline of its kind of machine (`sarrus.codegen.machine.baseline`). It
-begins with a line of JSON: what it was made from and for, and where everything lies. A kernel that was made from other
-sources than those beside it counts as missing, and so does a file for another kind of machine.
+It holds the object code of each kernel for the baseline of its kind of machine (`sarrus.codegen.machine.baseline`).
+It begins with a line of JSON: what it was made from and for, and where everything lies. A kernel that was made from
+other sources than those beside it counts as missing, and so does a file for another kind of machine.
 """
 
 from __future__ import annotations
