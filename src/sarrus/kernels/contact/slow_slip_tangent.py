@@ -114,7 +114,7 @@ def _is_steered(contact_table: ContactTable, row: int, n: int, work: ContactWork
 def _project(
     table: Table, m: int, n: int, row: int, a: Floats, push: float, own: PhaseTangent, work: ContactWork
 ):
-    """Write the derivative of (1 − d dᵀ) a_t + ½ p (‖d‖² − 1) d, p = ``push``, to the last n rows of Newton's matrix."""
+    """Write the rows of (1 − d dᵀ) a_t + ½ p (‖d‖² − 1) d, p = ``push``, to the last n rows of Newton's matrix."""
     contact_table, count, J, d, total = table.contact_table, m + n, own.newton, own.direction, own.left
     size = 0.0
     for j in range(n):

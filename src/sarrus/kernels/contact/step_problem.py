@@ -32,7 +32,10 @@ ALONE = 2
 
 @internal
 def compliance_column_of_row(table: Table, row: int, work: ContactWork):
-    """Write the compliance column of a row (nv), its acceleration by a unit force, to ``work.response`` if missing."""
+    """Write the compliance column of a row (nv), its acceleration by a unit force, to ``work.response``.
+
+    Does nothing if the column is known.
+    """
     if work.known[row] != 0.0:
         return
     nv, force = table.nv, lift_of(table, work, row)

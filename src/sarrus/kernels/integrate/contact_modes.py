@@ -6,10 +6,11 @@ its loops closed (accelerations by generalized forces),
 
     a = a_f + K Rᵀ r,    H K Rᵀ r = −(H a_f + Ḣ v),
 
-R the held rows H, normal ones with the friction that goes with them. Forces of redundant rows are those next to the
-ones with which the phase began, which obey the laws, each block of rows in units in which it is of size one. Rows
-that the constraints hold fast, H K Hᵀ = 0 but for rounding, take none. Friction goes on beyond where a contact stops
-as if that slid backwards: the field of a phase is smooth across its end.
+R the held rows H, normal rows with their sliding friction. The forces of redundant rows are the solution nearest to
+the forces at the start of the phase, which obey the laws of contact; each block of rows is measured in units in which
+it is of size one. Rows that the constraints hold, H K Hᵀ = 0 but for rounding, have no force. Past the instant at
+which a contact stops, its friction keeps the direction as if the contact slid on: the field of a phase is smooth
+across its end.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ from sarrus.kernels.platform.pointers import internal
 
 
 def mode_acceleration(table: Table, x: Floats, level: int) -> int:
-    """Write the acceleration at x with the forces of closed contacts and dry friction; return the rank, −1 if none."""
+    """Write the acceleration at x with the forces of closed contacts and dry friction; return the rank, −1 on failure."""
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     if contact_table.n_active == 0:
         return call_kernel(contact_table.inner, table, x, level)
@@ -203,7 +204,7 @@ def _rubs(contact_table: ContactTable):
 
 @internal
 def _rub(table: Table, tau: Floats, work: ContactWork):
-    """Write the friction of sliding contacts over their normal force to ``work.drag``; add dry friction to ``tau``."""
+    """Write the friction of sliding contacts over their normal force to ``work.drag``; add dry friction to τ."""
     contact_table = table.contact_table
     fill(work.drag, 0.0, tl.row_count(contact_table))
     for k in range(contact_table.contacts):
@@ -238,7 +239,10 @@ def _rub(table: Table, tau: Floats, work: ContactWork):
 
 @internal
 def _assemble(table: Table, m: int, work: ContactWork):
-    """Write the acceleration without forces on the rows at ``which``, their compliance columns and W; return the rank."""
+    """Write the compliance columns and W of the m rows at ``which``; return the rank, −1 if not finite.
+
+    Also writes the acceleration without forces on these rows, ``work.free``, and its components along the rows.
+    """
     contact_table, nv, rows = table.contact_table, table.nv, tl.row_count(table.contact_table)
     rank = call_kernel(contact_table.inner, table, work.middle, la.SLOPE)
     if rank < 0:
@@ -264,7 +268,10 @@ def _assemble(table: Table, m: int, work: ContactWork):
 
 @internal
 def _load_operator(table: Table, m: int, work: ContactWork):
-    """Write W (m × m) of the first m rows at ``which`` from their compliance columns, zero for rows that are held fast."""
+    """Write W (m × m) of the first m rows at ``which`` from their compliance columns.
+
+    Rows that the constraints hold have zeros.
+    """
     nv = table.nv
     for i in range(m):
         for j in range(m):
@@ -278,7 +285,10 @@ def _load_operator(table: Table, m: int, work: ContactWork):
 
 @internal
 def _assemble_steered(table: Table, m: int, work: ContactWork):
-    """Write W and the row accelerations, with the friction direction of a slow contact found first; return the rank."""
+    """Write W and the row accelerations of the m held rows; return the rank, −1 on failure.
+
+    The friction direction of a slow contact is found first.
+    """
     nv, count = table.nv, add_slow_rows(table.contact_table, m, work)
     rank = _assemble(table, count, work)
     if rank < 0 or count == m:

@@ -34,7 +34,7 @@ OFF = 2.0
 
 @internal
 def event_values(table: Table, x: Floats, values: Floats, work: Workspace):
-    """Write the declared event functions at x, the watched multipliers and the event functions of contacts to ``values``."""
+    """Write the declared event functions at x, the watched multipliers and the event functions of contacts."""
     count = table.n_events
     if count > 0:
         call_native(table.events, x, values)
@@ -50,7 +50,7 @@ def event_values(table: Table, x: Floats, values: Floats, work: Workspace):
 
 @internal
 def are_defined(table: Table, values: Floats, kept: Floats):
-    """Return True if no declared event function is NaN; otherwise copy the values to ``kept`` for the error message."""
+    """Return True if no declared event function is NaN; otherwise copy the values to ``kept``."""
     for k in range(table.n_events):
         if values[k] != values[k]:
             copy(values, kept, table.n_events)
@@ -94,7 +94,7 @@ def _exactness(table: Table, x: Floats):
 
 @internal
 def look_between(table: Table, x: Floats, h: float, stages: Stages):
-    """Write the times of minima of open gaps within a step of length h; return False if the step is too long to tell."""
+    """Write the times of minima of open gaps within a step of length h; return False if the step is too long."""
     count = la.event_count(table)
     event_functions, dips = count - table.n_event_functions, stages.values + 3 * count
     before, after = table.values + event_functions, stages.values + event_functions
@@ -103,11 +103,11 @@ def look_between(table: Table, x: Floats, h: float, stages: Stages):
 
 @internal
 def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, work: Workspace):
-    """Find and log crossings within the step from x to ``new``, whose values are there.
+    """Log the crossings within the step from x to ``new``, where the event functions are known.
 
-    The earliest terminal event shortens the step: its state goes to ``new``. So does that of another declared one
-    with an adaptive method, after a step that ends just before it, for what acts may jump there. Returns whether a
-    terminal event stops the run, and whether the step is to be done again as it was, to just before an event.
+    The earliest terminal event shortens the step, and its state goes to ``new``. With an adaptive method any declared
+    event shortens the step, after a step that ends just before it, since forces may jump there. Returns whether a
+    terminal event stops the run, and whether the step is to be repeated up to just before an event.
     """
     count = la.event_count(table)
     state, modes, before, after = table.run, table.modes, table.values, stages.values
@@ -150,7 +150,7 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
 def _time_of_event(
     table: Table, x: Floats, step: Step, request: Any, k: int, stages: Stages, work: Workspace
 ):
-    """Return the time [s] after the start of a step at which the k-th function crosses zero, np.inf if it does not."""
+    """Return the time [s] after the start of a step at which the k-th function crosses zero, np.inf if none."""
     count, direction = la.event_count(table), table.modes[2 * k]
     margin, before, after = k - (count - table.n_event_functions), table.values[k], stages.values[k]
     if margin >= 0 and before <= 0.0:  # below zero from the start by rounding: it may not fall much further
@@ -182,7 +182,7 @@ def _time_of_event_by(
     stages: Stages,
     work: Workspace,
 ):
-    """Return the time [s] after the start of a step, before ``end``, at which the k-th function or its gap is zero."""
+    """Return the time [s] after the start of a step, before ``end``, at which the k-th function or gap is zero."""
     if table.values[k] >= CLEAR_GAP and _is_gap(table, k):
         return _time_of_contact(table, x, step, request, k, end, value, stages, work)
     return _time_of_crossing(table, x, step, request, k, 0.0, end, value, stages, work)
@@ -250,10 +250,11 @@ def _time_of_contact(
     stages: Stages,
     work: Workspace,
 ):
-    """Return how long after the start of a step a gap is zero whose margin has a ``value`` below zero at an ``end``.
+    """Return the time [s] after the start of a step at which the gap of the k-th event function is zero.
 
-    It is found to the digits of the coordinates, as hits that are all late or early add up. The step is repeated with
-    a shorter h, by a parabola through three margins (Muller's method), which is exact in free fall, within a bracket.
+    ``value`` is the event function, below zero, at ``end`` [s]. The instant is found to the digits of the
+    coordinates, since errors of equal sign add up from impact to impact. The step is repeated with a shorter h, by a
+    parabola through three values (Muller's method) within a bracket; this is exact in free fall.
     """
     values = stages.values + la.event_count(table)
     low, high, f_low, f_high = 0.0, end, table.values[k] - ZERO_GAP_EVENT, value - ZERO_GAP_EVENT
@@ -285,7 +286,10 @@ def _time_of_contact(
 def _parabola_falls(
     low: float, high: float, third: float, f_low: float, f_high: float, f_third: float, otherwise: float
 ):
-    """Return the falling zero, between ``low`` and ``high``, of the parabola through three points, or ``otherwise``."""
+    """Return the falling zero, between ``low`` and ``high``, of the parabola through three points.
+
+    Returns ``otherwise`` if there is none.
+    """
     slope, slope_of_third = (f_high - f_low) / (high - low), (f_third - f_low) / (third - low)
     square = (slope_of_third - slope) / (third - high)
     linear = slope - square * (high - low)

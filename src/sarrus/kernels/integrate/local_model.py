@@ -89,7 +89,10 @@ def linearize(table: Table, x: Floats, local: LocalArray, work: Workspace):
 
 @internal
 def _directions(table: Table, x: Floats, terms: Terms, local: LocalArray):
-    """Write the directions of the coordinates, and the drift of the configuration with time: ∂φ/∂t = ψ − A v = −A v."""
+    """Write the directions of the coordinates and the drift of the configuration, ∂φ/∂t = ψ − A v = −A v.
+
+    Returns False if the rank of A is too small.
+    """
     nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     bound, rank = table.holonomic_rank, table.generic_rank
     ny, dof = nv - bound, nv - rank
@@ -186,7 +189,10 @@ def _control_change(
     in_time: bool,
     work: Workspace,
 ):
-    """Write the derivative of the controls (nu) of a law along a direction to ``local.control``, by central differences."""
+    """Write the derivative of the controls of a law along a direction to ``local.control`` (nu).
+
+    It is a central difference.
+    """
     nq, nv, nu = table.nq, table.nv, table.nu
     state, longest = local.state, 1.0
     for i in range(nv):

@@ -194,7 +194,7 @@ def _change_of_row(
     own: PhaseTangent,
     work: ContactWork,
 ):
-    """Return the derivative of the acceleration of a row: by the change ``particular`` of a, and by the row's own change."""
+    """Return the derivative of the acceleration of a row, by the change ``particular`` of a and the row's own change."""
     nv, change = table.nv, along(table, work, row, own.particular)
     if row >= table.contact_table.contact_rows:
         return change
@@ -236,7 +236,10 @@ def stage_of_work(table: Table, stage: int, weights: Floats, slope: float, h: fl
 
 @internal
 def note_work(table: Table, time: float, h: float):
-    """Write the end of a step of length h to its slot, with the work of all forces: its stages times the weights m."""
+    """Write the end of a step of length h to its slot, with the work of all forces.
+
+    The work is the sum of its stages times the weights m.
+    """
     own, count = _tangent(table), table.n_implicit_stages
     ends = table.scheme + (1 + 2 * count * count + 2 * count)
     note_end(table, time, h, dot(ends, own.stages, count))

@@ -61,7 +61,10 @@ def record(table: Table, x: Floats, rank: int, work: Workspace):
 
 @internal
 def _record_contacts(table: Table, x: Floats, row: Floats):
-    """Write the forces on the fixed rows at x (of a time step or a smooth phase), and the energy lost in contacts [J]."""
+    """Write the forces on the fixed rows at x and the energy lost in contacts [J] to ``row``.
+
+    The forces are those of a time step or of a smooth phase.
+    """
     contact_table, found = table.contact_table, find_slot(table, x)
     rows = tl.fixed_rows(contact_table)
     fill(row, 0.0, rows + 1)

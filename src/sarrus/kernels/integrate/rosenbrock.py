@@ -157,9 +157,9 @@ def _combine(weights: Floats, count: int, factor: float, n: int, local: LocalArr
 
 @internal
 def _settle(table: Table, local: LocalArray, time: float, work: Workspace):
-    """Write the state with the local coordinates of the start plus ``change``, ``time`` [s] later, to ``local.state``.
+    """Write the state whose local coordinates are those of the start plus ``change`` to ``local.state``.
 
-    Returns False if Newton's method does not converge.
+    The state is ``time`` [s] after the start. Returns False if Newton's method does not converge.
     """
     state = local.state
     nq, nv = table.nq, table.nv
@@ -181,7 +181,7 @@ def _settle(table: Table, local: LocalArray, time: float, work: Workspace):
 
 @internal
 def _close(table: Table, local: LocalArray, work: Workspace):
-    """Correct q in ``local.state`` until φ = 0 and y has its target value; return False if Newton does not contract."""
+    """Correct q in ``local.state`` until φ = 0 and y has its target value; return False if Newton diverges."""
     nq, nv, nh, bound, state = table.nq, table.nv, table.nh, table.holonomic_rank, local.state
     ny, simple, small, before = nv - bound, table.simple_rate == 1, table.settings.position_tolerance, 0.0
     if nh == 0 and simple:

@@ -63,7 +63,10 @@ _RODAS5P_C = [
 
 @dataclass(frozen=True, eq=False)
 class RosenbrockTableau:
-    """Coefficients of a method: γ, a and C (s × s, strictly lower), nodes α_i and ``time_weights`` γ_i (s,), m (s,)."""
+    """Coefficients of a method: γ, a and C (s × s, strictly lower), α_i, γ_i and m (s,).
+
+    ``nodes`` holds α_i, ``time_weights`` holds γ_i.
+    """
 
     name: str
     order: int
@@ -105,7 +108,7 @@ def rosenbrock_tableau(name: str) -> RosenbrockTableau:
 
 
 def _inverse_of_triangle(lower: Array) -> Array:
-    """Return the inverse of a lower triangular matrix, by rows: bits are equal on all machines, unlike with LAPACK."""
+    """Return the inverse of a lower triangular matrix, by rows: unlike with LAPACK, all machines give equal bits."""
     inverse = np.zeros_like(lower)
     for i in range(len(lower)):
         inverse[i, i] = 1.0
@@ -118,7 +121,10 @@ def _inverse_of_triangle(lower: Array) -> Array:
 def _method(
     name: str, order: int, gamma: float, a_rows: list[list[float]], c_rows: list[list[float]]
 ) -> RosenbrockTableau:
-    """Return the coefficients of a method; each row of a after ``a_rows``, and m, is the previous row with a 1 appended."""
+    """Return the coefficients of a method.
+
+    Each row of a after ``a_rows``, and m, is the previous row with a 1 appended.
+    """
     s = len(c_rows) + 1
     a, c = np.zeros((s + 1, s)), np.zeros((s, s))
     for i, row in enumerate(c_rows, 1):

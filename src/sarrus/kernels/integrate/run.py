@@ -39,15 +39,14 @@ LOOK_EVERY = 8
 
 
 def advance(table: Table, x: Floats, room: int) -> int:
-    """Advance x to the time ``end`` or until the records are full; return how it ended.
+    """Advance x to the time ``end``, or until ``room`` records are written; return an end code of `run_state`.
 
     ``table.run`` persists between calls (see `sarrus.kernels.memory.run_state`). Without error estimates the steps
-    are start + k × step; else step adapts. The first row of a run is its initial state (unrecorded = −1). Event modes
-    (n × 2): direction −1, 0 or 1, and whether terminal. Records are wanted after ``every`` so many steps, on a grid,
-    or at given times (see `sarrus.kernels.integrate.recording`). The event log gets a row (index, time) per crossing,
-    ``logged`` counts them. A call also comes back after ``pause`` steps. Where there is room for them some states on
-    the way are noted besides (see `sarrus.kernels.integrate.recording`). ``room`` is the number of rows to write at
-    most, ``filled`` that of those that were.
+    end at start + k × step; otherwise the step size adapts. The first record of a run is its initial state
+    (unrecorded = −1). Event modes (n × 2): direction −1, 0 or 1, and whether terminal. Records are written every
+    ``every`` steps, on a grid, or at given times (see `sarrus.kernels.integrate.recording`). The event log has a row
+    (index, time) for each crossing; ``logged`` is their number. A call also returns after ``pause`` steps. If
+    ``table.looks`` exists, sample states are written there. ``filled`` is the number of records written.
     """
     state, work = table.run, la.workspace(table)
     stages, adaptive = la.stages_of(table, work), table.n_errors > 0
@@ -177,7 +176,10 @@ def _attempt(
     stages: Stages,
     work: Workspace,
 ):
-    """Write the projected end of a step from x to ``new``; return GO, AGAIN or an end code, and h |λ| of a fixed step."""
+    """Write the projected end of a step from x to ``new``; return GO, AGAIN or an end code, and h |λ|.
+
+    h |λ| is 0 with an adaptive method.
+    """
     state, new, adaptive, h_lambda = table.run, stages.new, table.n_errors > 0, 0.0
     good = take_step(table, adaptive, step.near, x, step.h, stages.slopes, new, work)
     if table.project > 0 and not step.near and separates(work):
@@ -218,10 +220,10 @@ def _lost(table: Table, new: Floats):
 
 @internal
 def _pass(table: Table, x: Floats, step: Step, level: int, stages: Stages, work: Workspace):
-    """Find events within the step and write the records that are wanted there.
+    """Log the events within the step and write its records; return a code and two flags.
 
-    Returns GO, AGAIN where the step is too long to tell, or how the run ended; whether an event stops it; and whether
-    a record is wanted at ``new``.
+    The code is GO, AGAIN if the step is to be repeated, or an end code. The flags are whether an event stops the run,
+    and whether a record is wanted at ``new``.
     """
     state, stop = table.run, False
     if exists(table.contact_table):
@@ -261,7 +263,10 @@ def _pass(table: Table, x: Floats, step: Step, level: int, stages: Stages, work:
 
 @internal
 def _arrive(table: Table, x: Floats, step: Step, h_lambda: float, stages: Stages, work: Workspace):
-    """Copy ``new`` to x, sample the control law and write the slope; return GO or an end code, rank and `approach`."""
+    """Copy ``new`` to x, sample the control law and write the slope; return a code, the rank and `approach`.
+
+    The code is GO or an end code.
+    """
     state, adaptive, slopes, clock = (
         table.run,
         table.n_errors > 0,
@@ -303,7 +308,10 @@ def _arrive(table: Table, x: Floats, step: Step, h_lambda: float, stages: Stages
 
 @internal
 def _note_solve(table: Table, rank: int, time: float, work: Workspace):
-    """Write the outcome of a failed residual check to the run, if two checked states in a row, not singular, have it."""
+    """Write the outcome of failed residual checks to ``unsound``, if two checked states in a row have it.
+
+    Singular states do not count.
+    """
     state = table.run
     found = work.facts.outcome if rank == table.generic_rank else 0.0
     if state.unsound == 0.0:

@@ -30,12 +30,13 @@ class StepMemory(Record):
 
 @internal
 def single_step(table: Table, x: Floats, h: float, memory: Any):
-    """Advance x by h with its controls held; return how it ended, as the time loop does (`run_state`).
+    """Advance x by h with its controls held; return an end code of `run_state`.
 
-    ILL_POSED, NOT_FINITE and PROJECTION_FAILED leave x as it was. Otherwise the step is done: UNSTABLE_STEP where it
-    is one of several that leave the region of stability, else what forward dynamics said of the state it began at,
-    where that was no full answer at the generic rank, else DONE. Near a singular configuration the stages are
-    projected. The time loop does more there: it lays its steps so that no stage comes close to it.
+    ILL_POSED, NOT_FINITE and PROJECTION_FAILED leave x as it was. Otherwise the step is done. The code is
+    UNSTABLE_STEP if several steps in a row have left the region of stability; else the outcome of forward dynamics at
+    the start of the step, if it is no full solution at the generic rank; else DONE. Near a singular configuration the
+    stages are projected. The time loop, unlike this function, also places its steps so that no stage comes close to
+    it.
     """
     settings, work = table.settings, la.workspace(table)
     stages = la.stages_of(table, work)
