@@ -56,7 +56,7 @@ from sarrus.kernels.platform.pointers import internal
 
 
 def mode_acceleration(table: Table, x: Floats, level: int) -> int:
-    """Write the acceleration at x with the forces of closed contacts and dry friction; return the rank, −1 on failure."""
+    """Write the acceleration at x with the forces of closed contacts and dry friction; return the rank, or −1."""
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     if contact_table.n_active == 0:
         return call_kernel(contact_table.inner, table, x, level)

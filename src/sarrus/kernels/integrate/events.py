@@ -130,7 +130,7 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
         finish(table, stages.new, request)
         event_values(table, stages.new, after, work)
         end, ends = earliest, False
-        for k in range(count):  # functions that cross before this event and cross back before the end of the whole step
+        for k in range(count):  # functions that cross before this event and back by the end of the step
             if found[k] > end and _crosses(before[k], after[k], modes[2 * k]):
                 found[k] = _time_of_event_by(table, x, step, request, k, end, after[k], stages, work)
                 terminal = modes[2 * k + 1] != 0.0

@@ -194,7 +194,7 @@ def _change_of_row(
     own: PhaseTangent,
     work: ContactWork,
 ):
-    """Return the derivative of the acceleration of a row, by the change ``particular`` of a and the row's own change."""
+    """Return the derivative of the acceleration of a row, by the change ``particular`` of a and that of the row."""
     nv, change = table.nv, along(table, work, row, own.particular)
     if row >= table.contact_table.contact_rows:
         return change

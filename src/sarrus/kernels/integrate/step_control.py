@@ -1,4 +1,4 @@
-"""Step size control: step size, acceptance by the error estimate, and the place of a singular configuration in a step.
+"""Step size control: step size, acceptance by the error estimate, and placement of a singular configuration.
 
 At a distance δ from a singular configuration the acceleration is uncertain by about ε/δ². Therefore, if possible, no
 step begins, ends or has a stage close to it.
@@ -158,7 +158,7 @@ def _part(arrival: float, h: float, room: float, between: float):
 
 @internal
 def _is_put_aside(table: Table, x: Floats, error: float, arrival: float, stages: Stages, work: Workspace):
-    """Return True if an explicit step fails to cross only because rounding has put the motion beside the branch point.
+    """Return True if an explicit step fails to cross only because rounding has moved it beside the branch point.
 
     The error estimate then grows as 1/σ², at right angles to the motion, and the projection removes this error.
     """
@@ -179,7 +179,7 @@ def judge(
     stages: Stages,
     work: Workspace,
 ):
-    """Return GO if the error of an adaptive step allows it, AGAIN or STEP_TOO_SMALL otherwise; choose the next step size."""
+    """Return GO if the error of an adaptive step allows it, else AGAIN or STEP_TOO_SMALL; set the next step size."""
     state, h = table.run, step.h
     rtol, atol = state.relative, state.absolute
     error = error_norm(table, stages.slopes, x, stages.new, h, rtol, atol) if good else np.inf

@@ -28,7 +28,7 @@ def set_control(table: Table, x: Floats, work: Workspace):
 
 @internal
 def find_control(table: Table, x: Floats, level: int, work: Workspace):
-    """Write the controls (nu) that the control law demands at x to work.x; return False if the law has no solution."""
+    """Write the controls (nu) that the control law demands at x to work.x; return False without a solution."""
     if not exists(table.law):
         call_native(table.control, x, work.x)
         return True
@@ -147,7 +147,7 @@ def strays(table: Table, x: Floats, h: float, size: float, stages: Stages, work:
 
 @internal
 def _finish_stage(table: Table, x: Floats, work: Workspace):
-    """Project a stage, or the end of a step whose slope is wanted, with a new factorisation; return False on failure."""
+    """Project a stage, or the end of a step whose slope is wanted, with a new factorisation; return False if it fails."""
     work.factored[0] = 0.0
     return finish(table, x, la.CONSTRAINTS)
 
@@ -187,7 +187,7 @@ def error_norm(table: Table, slopes: Floats, x: Floats, new: Floats, h: float, r
 
 @internal
 def finish(table: Table, x: Floats, level: int):
-    """Normalize the quaternions of x and project x by ``level``; return False if x is not finite or projection fails."""
+    """Normalize the quaternions of x and project x by ``level``; return False if not finite or not projected."""
     if not is_finite(x, table.nq + table.nv):
         return False
     normalize(table, x)

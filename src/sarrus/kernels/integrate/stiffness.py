@@ -114,7 +114,7 @@ def _both(rise_q: float, way_q: float, rise_v: float, way_v: float):
 
 @internal
 def classical_size(table: Table, slopes: Floats):
-    """Return h |λ| from the velocities of the two middle stages of a step of the classical method; 0 for other methods.
+    """Return h |λ| from the velocities of the two middle stages of a step of the classical method; 0 otherwise.
 
     The estimate is too large if displacements are large. It therefore counts only if errors grow (`note_stability`).
     """

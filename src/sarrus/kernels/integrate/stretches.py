@@ -16,7 +16,7 @@ END, LONGEST, NEXT, WIDTH = 0, 1, 2, 3
 
 @internal
 def bounded(table: Table, t: float, h: float, halt: float):
-    """Return the largest step size up to h from t [s], and the time at which the step must stop, ``halt`` or before."""
+    """Return the step size from t [s], at most h, and the time at which the step must stop, ``halt`` or before."""
     state, rows = table.run, table.stretches
     count, k = int(state.n_stretches), int(state.stretch)
     while k < count and rows[WIDTH * k + END] <= t:

@@ -38,7 +38,7 @@ class Tableau:
 
 
 def widest_gap(nodes: Array, place: float) -> float:
-    """Return the fraction of a step at ``place``, 0 to 1, in the widest gap between nodes (the last of equal gaps)."""
+    """Return the fraction of a step at ``place``, 0 to 1, in the widest gap between nodes; of equal gaps the last."""
     nodes = np.unique(nodes)
     gaps = np.diff(nodes)
     widest = int(np.flatnonzero(gaps > gaps.max() - EQUAL_NODES)[-1])

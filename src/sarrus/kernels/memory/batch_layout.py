@@ -1,7 +1,7 @@
-"""The table of many runs: what Python and the kernels that step through them share.
+"""Table of a batch of runs, shared by Python and the kernels that step through them.
 
-Run k of a batch has row k of every array here. A thread has a table of its own, and works on the runs from ``first``
-to before ``last``.
+Run k of a batch has row k of every array here. Each thread has its own table, and computes the runs from ``first`` to
+before ``last``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from sarrus.kernels.memory.run_state import N_FACTS
 
 
 class Times(Record):
-    """Of a batch [s]."""
+    """Times of a batch [s]: start, end, interval of the inputs, step."""
 
     begin: float
     end: float
@@ -22,7 +22,7 @@ class Times(Record):
 
 
 class BatchTable(Record, of=int):
-    """Many runs."""
+    """Functions, arrays and sizes of a batch of runs."""
 
     advance: int  # the kernel `sarrus.kernels.integrate.run.advance`
     first: int  # runs to do

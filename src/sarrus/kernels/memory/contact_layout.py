@@ -1,8 +1,8 @@
-"""Table of contacts, stops and dry friction for the kernels of runs, with the memory of the last step.
+"""Table of contacts, stops and dry friction for the kernels of runs, with the stored end of the last step.
 
-Rows are, one after the other: those of contacts, the normal one first; one of every stop; one of every joint with dry
-friction; those of contacts between geometries that were found in this step. All but dry friction are unilateral and
-have gaps: contacts, stops, those that were found.
+The rows are, in this order: rows of contacts, the normal row first; one row for each stop; one row for each joint
+with dry friction; rows of contacts between geometries found in this step. Contacts, stops and found contacts are
+unilateral and have gaps; dry friction has none.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class TouchingElements(Record, of=int):
 
 
 class ContactTable(TouchingElements, of=int):
-    """The contacts, stops and dry frictions of a run, and what is remembered of them."""
+    """Contacts, stops and dry friction of a run, with the stored forces and gaps of the last steps."""
 
     settings: Annotated[Any, ContactSettings]
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
@@ -136,32 +136,32 @@ class Slot(NamedTuple):
 
 
 def row_count(contact_table: ContactTable):
-    """Return the number of rows that there is room for."""
+    """Return the largest number of rows, with all rows of found contacts for which there is room."""
     return fixed_rows(contact_table) + contact_table.more_rows
 
 
 def fixed_rows(contact_table: ContactTable):
-    """Return the number of rows that are there in every step."""
+    """Return the number of rows that exist in every step: contacts, stops and dry friction."""
     return contact_table.contact_rows + contact_table.stops + contact_table.dry
 
 
 def event_function_count(contact_table: ContactTable):
-    """Return the number of margins: of gaps or pushes, of sticking or sliding contacts, and of dry friction."""
+    """Return the number of event functions: gaps or normal forces, stick or slip of contacts, and dry friction."""
     return 2 * contact_table.contacts + contact_table.stops + contact_table.dry
 
 
 def lasting_contacts(contact_table: ContactTable):
-    """Return the number of contacts and stops that are there in every step; those that were found come behind them."""
+    """Return the number of contacts and stops that exist in every step; contacts found in a step come after them."""
     return contact_table.contacts + contact_table.stops
 
 
 def unilateral_count(contact_table: ContactTable):
-    """Return the number of unilateral ones in this step."""
+    """Return the number of contacts and stops in this step, with the contacts found in it."""
     return contact_table.contacts + contact_table.stops + contact_table.found
 
 
 def slot_sizes(contact_table: ContactTable, nv: int):
-    """Return the lengths of the parts of a slot."""
+    """Return the lengths of the arrays of a slot."""
     rows = row_count(contact_table)
     return Slot(
         facts=N_FACTS, forces=rows, lasting=rows, applied=nv, kept=contact_table.more_contacts * cl.N_KEPT
@@ -169,7 +169,7 @@ def slot_sizes(contact_table: ContactTable, nv: int):
 
 
 def slot_size(contact_table: ContactTable, nv: int):
-    """Return the length of a slot."""
+    """Return the number of entries of a slot."""
     length = 0
     for size in slot_sizes(contact_table, nv):
         length += size
@@ -177,12 +177,12 @@ def slot_size(contact_table: ContactTable, nv: int):
 
 
 def slot(contact_table: ContactTable, nv: int, k: int):
-    """Return the k-th slot."""
+    """Return the arrays of the k-th slot."""
     return view_fields(contact_table.slots + k * slot_size(contact_table, nv), slot_sizes(contact_table, nv))
 
 
 class ContactWork(NamedTuple):
-    """Room for a step."""
+    """Arrays of the contact problem of a step."""
 
     middle: Any  # an x
     free: Any  # acceleration without contacts, in the middle
@@ -222,7 +222,7 @@ class ContactWork(NamedTuple):
 
 
 def contact_sizes(contact_table: ContactTable, nq: int, nv: int, size: int):
-    """Return the lengths of its parts; ``size`` is that of an x."""
+    """Return the lengths of the arrays of the contact problem of a step; ``size`` is the length of x."""
     rows, unilateral = row_count(contact_table), lasting_contacts(contact_table) + contact_table.more_contacts
     blocks = unilateral + contact_table.dry
     dense = rows if contact_table.more_rows == 0 else min(rows, cp.MANY)
@@ -247,10 +247,10 @@ def contact_work(contact_table: ContactTable, nq: int, nv: int, size: int):
 
 
 class PhaseTangent(NamedTuple):
-    """Room for the linear model of a smooth phase.
+    """Arrays of the linear model of a smooth phase.
 
-    Behind ``input`` lies what ``tangent`` writes for contacts, forces f on their rows and an acceleration a: the
-    derivatives of Hᵀ f, of H a + Ḣ v and of the velocities H v of rows, along velocities by time (_q), and by v (_v).
+    After ``input`` follows the output of ``tangent`` for forces f on contact rows and an acceleration a: the
+    derivatives of Hᵀ f, of H a + Ḣ v and of the row velocities H v, by displacements and time (_q), and by v (_v).
     """
 
     input: Any  # [x | a | f]
@@ -278,7 +278,7 @@ class PhaseTangent(NamedTuple):
 
 
 def tangent_sizes(contact_table: ContactTable, table: Any, size: int):
-    """Return the lengths of its parts; ``size`` is that of an x."""
+    """Return the lengths of the arrays of `PhaseTangent`; ``size`` is the length of x."""
     nv, own, rows = table.nv, contact_table.contact_rows, row_count(contact_table)
     square = rows * rows
     return PhaseTangent(

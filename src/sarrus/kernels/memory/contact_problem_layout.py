@@ -17,7 +17,7 @@ ROUGH = 1000
 
 
 class Parts(Record, of=int):
-    """Rows by their parts, for problems too large for W: see `sarrus.kernels.memory.geometry_layout`."""
+    """Rows stored in parts, for problems too large for a dense W: see `sarrus.kernels.memory.geometry_layout`."""
 
     count: int  # rows
     rows: Floats  # number of each row
@@ -34,7 +34,7 @@ class Parts(Record, of=int):
 
 
 class PartsWork(NamedTuple):
-    """Room for a problem of rows by parts."""
+    """Arrays of a contact problem with rows stored in parts."""
 
     known: Any  # number of blocks of rows of the pattern that is known; whether W of each block of rows is
     count: Any  # number of components, and of numbers of the matrix
@@ -60,7 +60,7 @@ class PartsWork(NamedTuple):
 
 
 def parts_sizes(parts: Parts):
-    """Return the lengths of its parts."""
+    """Return the lengths of the arrays of a contact problem with rows stored in parts."""
     n, w, rows = parts.room_components, parts.widest, parts.room
     wide = max(w, WIDEST)
     return PartsWork(
@@ -77,7 +77,7 @@ def parts_work(parts: Parts):
 
 
 class ContactProblem(Record, of=int):
-    """Forces r and velocities u = W r + b of blocks of rows: contacts, which are cones, then dry friction."""
+    """Contact problem for forces r and velocities u = W r + b of blocks of rows: contacts (cones), then dry friction."""
 
     rows: int  # m
     blocks: int
@@ -95,7 +95,7 @@ class ContactProblem(Record, of=int):
 
 
 class ContactFacts(Record):
-    """Residual and counts of an answer, first in the workspace."""
+    """Residual and counts of a solution, at the start of the workspace."""
 
     residual: (
         float  # largest entry of r − P_K(r − u − μ ‖u_t‖ n) over the largest of b and r, in units of the rows
@@ -109,7 +109,7 @@ N_FACTS = len(ContactFacts.fields)
 
 
 class ContactWorkspace(NamedTuple):
-    """The workspace for m rows and so many blocks; all is scaled so that rows of a block and b are of size one."""
+    """Workspace of a contact problem with m rows, scaled so that b and the rows of a block are of size one."""
 
     facts: Annotated[Any, ContactFacts]
     factors: Any  # of each row
@@ -133,7 +133,7 @@ class ContactWorkspace(NamedTuple):
 
 
 def contact_sizes(m: int, blocks: int, whole: int):
-    """Return the lengths of its parts; ``whole`` is the room for a matrix: m², 0 where rows have parts."""
+    """Return the lengths of the arrays of the workspace; ``whole`` is m² for a dense W, 0 for rows stored in parts."""
     return ContactWorkspace(
         facts=N_FACTS, factors=m, delassus=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
         way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,
@@ -142,5 +142,5 @@ def contact_sizes(m: int, blocks: int, whole: int):
 
 
 def contact_workspace(work: Floats, m: int, blocks: int, whole: int):
-    """Return the parts of the workspace."""
+    """Return the arrays of the workspace of a contact problem with m rows, views of ``work``."""
     return view_fields(work, contact_sizes(m, blocks, whole))

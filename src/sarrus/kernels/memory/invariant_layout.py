@@ -9,7 +9,7 @@ from sarrus.kernels.memory.record import view_fields
 
 
 class Invariants(NamedTuple):
-    """Of every invariant what a run keeps and has seen of it."""
+    """Target, size, change and error of each invariant that a run keeps."""
 
     target: Any  # its value
     size: Any  # what it is measured by where the target is smaller
@@ -23,6 +23,6 @@ N_KEPT = len(Invariants._fields)
 
 
 def invariants_of(table: Table):
-    """Return what is known of the invariants of a run."""
+    """Return the arrays of the invariants of a run, views of ``table.kept``."""
     k = table.n_invariants
     return view_fields(table.kept, Invariants(k, k, k, k, k, k))

@@ -1,11 +1,11 @@
 """Table of a compiled system for the kernels: one record of integers, and the arrays that it points to.
 
-It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the
-flat input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called
-through the table too (`sarrus.kernels.platform.c_function`): so each is compiled once and on its own, and only where
-it is needed.
+The table holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read
+the flat input x = [q | v | u | t | p | τ] and write their outputs; a missing function has address 0. Kernels are
+called through the table, too (`sarrus.kernels.platform.c_function`): each kernel is compiled once, separately, and
+only if it is needed.
 
-This module is what Python and the kernels share; the functions here are compiled into the kernels too.
+Python and the kernels share this module; its functions are compiled into the kernels, too.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ from sarrus.kernels.memory.run_state import Run
 
 
 class Settings(Record):
-    """Tolerances and sizes: the array at ``table.settings``.
-
-    Then follow `Factors`.
-    """
+    """Tolerances and sizes, at ``table.settings``; `Factors` follow."""
 
     singular_cut: float  # relative pivot below which a direction is singular
     position_tolerance: float  # closure residual at which the projection stops [characteristic length, rad]
@@ -60,32 +57,33 @@ class Factors(NamedTuple):
 
 
 def factor_sizes(table: Table):
-    """Return how many factors of each kind there are."""
+    """Return the lengths of the arrays of `Factors`."""
     return Factors(rows=table.nc, velocities=table.nv, closures=table.nc, coordinates=table.nq)
 
 
 def factors_of(table: Table):
-    """Return the factors behind the settings."""
+    """Return the arrays of `Factors`, which follow the settings."""
     return view_fields(table.settings + N_SETTINGS, factor_sizes(table))
 
 
 def row_factor(table: Table, row: int):
-    """Return what a row is multiplied by where dependent rows contradict each other by digits: their units matter then.
+    """Return the factor of a row of A: its characteristic size for a model of limited precision, else 1.
 
-    Else one: an exact matrix of some rank has the same range in all units.
+    If dependent rows contradict each other in their last digits, their units matter. An exact matrix of some rank has
+    an equal range in all units.
     """
     return factors_of(table).rows[row] if table.settings.shortest_closing > 0.0 else 1.0
 
 
 def row_scale(table: Table):
-    """Return the size that pivots of rows times their factors have nearby, 0 where it is not known."""
+    """Return the typical size of pivots of rows times their factors, 0 if it is not known."""
     return 0.0 if table.settings.shortest_closing > 0.0 else table.settings.scale_of_rows
 
 
 class Chart(Record):
-    """Condition numbers of a chart: the beginning of the array at ``table.chart``.
+    """Condition numbers of a chart, at the start of the array ``table.chart``.
 
-    Then follow W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows) and room to work in.
+    W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows) and work arrays follow.
     """
 
     conditioning: float  # smallest pivot of W T at the last projection
@@ -186,7 +184,7 @@ class Loop(Record, of=int):
 
 
 class Table(Functions, Sizes, Loop, of=int):
-    """A compiled system, as kernels see it; then follow the offsets of quaternions in q and room for a permutation."""
+    """Compiled system for the kernels; offsets of quaternions in q and room for a permutation follow the fields."""
 
     # of an implicit method
     implicit: int  # the kernel that takes a step, 0: the method is explicit
@@ -252,7 +250,7 @@ N_CONDITIONING, N_CHECKS = 3, 7
 
 
 class StageAnswer(NamedTuple):
-    """Output of ``direct`` at ``table.stage``."""
+    """Output of the native function ``direct``, at ``table.stage``."""
 
     a: Any
     rate: Any
@@ -262,14 +260,14 @@ class StageAnswer(NamedTuple):
 
 
 def stage_sizes_of(table: Table):
-    """Return the lengths of the parts of what ``direct`` writes, and of the room behind it."""
+    """Return the lengths of the arrays of `StageAnswer`."""
     return StageAnswer(
         a=table.nv, rate=table.nq, conditioning=N_CONDITIONING, factors=table.n_factors, residual=table.nc
     )
 
 
 def stage_answer(table: Table):
-    """Return what ``direct`` wrote."""
+    """Return the arrays that ``direct`` wrote, views of ``table.stage``."""
     return view_fields(table.stage, stage_sizes_of(table))
 
 
@@ -285,7 +283,7 @@ class Closed(NamedTuple):
 
 
 def closed_sizes(table: Table):
-    """Return the lengths of what ``closed`` writes."""
+    """Return the lengths of the arrays of `Closed`."""
     return Closed(
         gap=table.nh,
         left=table.nh,
@@ -316,11 +314,11 @@ N_FACTS = len(Facts.fields)
 
 
 class Workspace(NamedTuple):
-    """The vectors of one thread.
+    """Vectors and matrices of one thread.
 
-    ``native`` receives the output of native functions; the dynamics lie at mass, force, rows, bias and velocity,
-    which start there. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the other, hold its
-    results.
+    ``native`` receives the output of native functions; mass, force, rows, bias and velocity are the parts of the
+    output of the dynamics. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v) hold its results, in this
+    order in memory.
     """
 
     native: Any
@@ -356,7 +354,7 @@ class Workspace(NamedTuple):
 
 
 def workspace_sizes(table: Table):
-    """Return the lengths of the vectors in the workspace."""
+    """Return the lengths of the arrays in the workspace."""
     nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     big, before = max(nv, nc) + 1, nv * nv + nv + nc * nv + nc
     answer = 2 * nh + nq + 2 * nv + N_CONDITIONING
@@ -373,22 +371,22 @@ def workspace_sizes(table: Table):
 
 
 def workspace(table: Table):
-    """Return the vectors in the workspace."""
+    """Return the arrays in the workspace, views of ``table.work``."""
     return view_fields(table.work, workspace_sizes(table))
 
 
 def input_size(table: Table):
-    """Return the length of x."""
+    """Return the length of the input x."""
     return table.nq + 2 * table.nv + table.nu + 1 + table.np
 
 
 def event_count(table: Table):
-    """Return the number of values whose zeros are looked for."""
+    """Return the number of event functions: declared, watched multipliers, and contacts."""
     return table.n_events + table.n_watched + table.n_event_functions
 
 
 class Stages(NamedTuple):
-    """Behind the workspace in a run."""
+    """Arrays of the steps of a run, after the workspace."""
 
     slopes: Any  # (q̇, v̇) of every stage, one more for the error estimate
     new: Any  # an x: the end of a step
@@ -397,14 +395,14 @@ class Stages(NamedTuple):
 
 
 def stage_sizes(table: Table):
-    """Return the lengths of the vectors behind the workspace in a run."""
+    """Return the lengths of the arrays of `Stages`."""
     slopes = (table.n_stages + 1) * (table.nq + table.nv)
     values = 3 * event_count(table) + table.n_event_functions + 1
     return Stages(slopes=slopes, new=input_size(table), trial=input_size(table), values=values)
 
 
 def stages_of(table: Table, work: Workspace):
-    """Return the vectors behind the workspace in a run."""
+    """Return the arrays of `Stages`, which follow the workspace."""
     return view_fields(work.end, stage_sizes(table))
 
 
@@ -414,7 +412,7 @@ def run_storage(table: Any) -> int:
 
 
 def permutation(table: Table):
-    """Return the room for a permutation of the rows."""
+    """Return the pointer to the room for a permutation of the rows."""
     return table + (QUATERNIONS + table.n_quaternions)
 
 
@@ -427,7 +425,7 @@ def chart_size(nv: int, nc: int) -> int:
 
 
 class StateRoom(NamedTuple):
-    """Behind the `Chart` of a relation R(x, w) = 0: what the native function writes, rows of R, and room to work in."""
+    """Arrays of a relation R(x, w) = 0, after `Chart`: output of the native function, rows of R, work arrays."""
 
     residual: Any  # φ, ψ without R, R
     jacobian: Any  # their derivatives along (q, v), v without w
@@ -439,7 +437,7 @@ class StateRoom(NamedTuple):
 
 
 def state_sizes(table: Table):
-    """Return the lengths of the vectors in `StateRoom`."""
+    """Return the lengths of the arrays of `StateRoom`."""
     n, count, m = 2 * (table.nv - table.n_own), table.n_own, table.nh + table.nc - table.n_own
     work = (m + count) * n + 9 * (m + n + 1)
     return StateRoom(
@@ -449,7 +447,7 @@ def state_sizes(table: Table):
 
 
 class LocalHeader(Record):
-    """Of an implicit method; begins as `Chart`, for a projection along a chart notes these."""
+    """Header of the array of an implicit method; begins like `Chart`, since projections along a chart write these fields."""
 
     conditioning: float
     gauge_before: float
@@ -459,10 +457,10 @@ class LocalHeader(Record):
 
 
 class LocalArray(NamedTuple):
-    """The array of an implicit method: local coordinates about a state, and the linear model in them.
+    """Arrays of an implicit method: local coordinates about a state, and the linear model in them.
 
-    ``terms`` receives the derivatives in the order of `sarrus.motion.loop.local_model.TERMS`. Of the directions
-    (y, η, t), one after the other, ``place`` has N⁺δq for y and t, ``along`` δv for all.
+    ``terms`` receives the derivatives in the order of `sarrus.motion.loop.local_model.TERMS`. For the directions (y,
+    η, t), in this order, ``place`` has N⁺δq for y and t, ``along`` has δv for all.
     """
 
     header: Annotated[Any, LocalHeader]
@@ -491,7 +489,7 @@ class LocalArray(NamedTuple):
 
 
 def local_sizes(table: Table):
-    """Return the lengths of the vectors in the array of an implicit method."""
+    """Return the lengths of the arrays of `LocalArray`."""
     nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
     n, big, size = 2 * nv, max(nv, nc) + 1, input_size(table)
     return LocalArray(
@@ -504,5 +502,5 @@ def local_sizes(table: Table):
 
 
 def local_array(table: Table):
-    """Return the vectors in the array at ``table.local``."""
+    """Return the arrays of an implicit method, views of ``table.local``."""
     return view_fields(table.local, local_sizes(table))

@@ -1,4 +1,4 @@
-"""Tolerances of the room ``memory``: constants that arrays and several rooms of the kernels share."""
+"""Tolerances shared by several packages of the kernels."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ FORMAT = 3
 
 
 def facts() -> dict[str, Any]:
-    """Return what a file must have been made for, to be used here."""
+    """Return the facts that a file of kernels must match to be used here."""
     made_for = baseline()
     return {
         "format": FORMAT,
@@ -34,7 +34,7 @@ def facts() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Prebuilt:
-    """A file of kernels: ``places`` has offset, size and digest of each part, ``sources`` what each is made from."""
+    """A file of kernels: ``places`` has offset, size and digest of each part, ``sources`` the digest of its sources."""
 
     path: Path
     start: int
@@ -42,7 +42,7 @@ class Prebuilt:
     sources: dict[str, str]
 
     def code(self, name: str, source: str) -> bytes | None:
-        """Return the object code of a kernel; None where it is not there, damaged or made from another source."""
+        """Return the object code of a kernel; None if it is missing, damaged or made from other sources."""
         if self.sources.get(name) != source:
             return None
         offset, size, digest = self.places.get(name, (0, 0, ""))
@@ -61,12 +61,12 @@ def _digest(part: bytes) -> str:
 
 @lru_cache(maxsize=1)
 def shipped() -> Prebuilt | None:
-    """Return the file beside the sources; None where it is missing or does not belong here."""
+    """Return the file beside the sources; None if it is missing or does not match this machine."""
     return read(FILE)
 
 
 def read(path: Path) -> Prebuilt | None:
-    """Return a file of kernels; None where there is none that belongs here."""
+    """Return a file of kernels; None if it is missing or does not match this machine."""
     try:
         with path.open("rb") as file:
             line = file.readline()

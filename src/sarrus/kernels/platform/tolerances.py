@@ -1,4 +1,4 @@
-"""Tolerances of the room ``platform``: times."""
+"""Times of the compilation of kernels."""
 
 from __future__ import annotations
 
