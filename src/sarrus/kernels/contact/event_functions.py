@@ -39,7 +39,7 @@ def write_event_functions(table: Table, x: Floats, out: Floats):
         out[k] = work.gap[k] / (EVENT_SLACK * (settings.closed * scale_of(contact_table, k))) + 1.0
     for s in range(contact_table.stops):
         k = contact_table.contacts + s
-        if modes[k] == tl.OPEN and comes_back(contact_table, s):  # a stop acts where the coordinate turns back
+        if modes[k] == tl.OPEN and comes_back(contact_table, s):  # where it turns the stop acts
             speed = contact_table.signs[s] * x[table.nq + contact_table.speeds[s]]
             out[k] = speed / (SLACK_OF_SPEEDS * settings.stick_speed * contact_table.scales[s]) + 1.0
     if contact_table.n_active == 0:

@@ -61,7 +61,7 @@ def _terms(table: Table, local: LocalArray):
 
 @internal
 def linearize(table: Table, x: Floats, local: LocalArray, work: Workspace):
-    """Write local coordinates, directions and linear model at x to ``local``; return False if the rank is too small."""
+    """Write local coordinates, directions and linear model at x to ``local``; return False if the rank is smaller."""
     nv, nc, size = table.nv, table.nc, la.input_size(table)
     dof = nv - table.generic_rank
     copy(x, local.start, size)

@@ -43,7 +43,7 @@ from sarrus.kernels.platform.pointers import exists, internal, log_facts_at
 
 @internal
 def enter(table: Table, x: Floats, size: float, slopes: Floats):
-    """Write the state at the start of a call of the time loop to the passage array; u may differ from the last call."""
+    """Write the state at the start of a call of the time loop to the passage array; u may have changed before."""
     passages = pl.passage_array(table)
     header = passages.header
     state = pl.state_of(table, passages, int(header.last))

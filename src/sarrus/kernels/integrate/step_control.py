@@ -31,7 +31,7 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.run_state import RUNNING, STEP_TOO_SMALL
 from sarrus.kernels.platform.pointers import internal
 
-# The step can be taken, or counts; it is to be tried again. Other verdicts are those of `run_state`.
+# GO: the step can be taken, or is accepted. AGAIN: it is repeated. Other codes: `run_state`.
 GO, AGAIN = 1000, 1001
 
 
@@ -41,11 +41,11 @@ class Step(NamedTuple):
     h: float
     end: float  # time where it ends
     target: float  # of a fixed step, where it should end
-    near: bool  # a singular configuration, and its stages beside the constraints: they are projected
+    near: bool  # near a singular configuration, with stages off the constraints: they are projected
     last: bool  # before the end, a sample or a break, or shortened by what functions of time do
-    crossing: bool  # a singular configuration, in one go
-    limited: bool  # by one, to less than the error asks for
-    whole: bool  # a fixed step, or all of it
+    crossing: bool  # the step crosses a singular configuration
+    limited: bool  # shortened by a singular configuration, below the step size by the error
+    whole: bool  # an adaptive step, or a fixed step that is not divided
     beside: bool  # a fixed step that goes past its target
 
 

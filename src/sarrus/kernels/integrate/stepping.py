@@ -147,7 +147,7 @@ def strays(table: Table, x: Floats, h: float, size: float, stages: Stages, work:
 
 @internal
 def _finish_stage(table: Table, x: Floats, work: Workspace):
-    """Project a stage, or the end of a step whose slope is wanted, with a new factorisation; return False if it fails."""
+    """Project a stage, or the end of a step whose slope is wanted, with a new factorisation; return success."""
     work.factored[0] = 0.0
     return finish(table, x, la.CONSTRAINTS)
 

@@ -46,7 +46,7 @@ def widest_gap(nodes: Array, place: float) -> float:
 
 
 METHODS = ("rk4", "dopri5", "dop853")
-# Of time stepping, whose steps `sarrus.kernels.integrate.time_stepping` takes.
+# Name of the time-stepping method of `sarrus.kernels.integrate.time_stepping`.
 TIME_STEPPING = "moreau-jean"
 
 
@@ -60,7 +60,7 @@ def tableau(name: str) -> Tableau:
         b = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
         return Tableau(name, 4, a, b, np.array([0.0, 0.5, 0.5, 1.0]), np.zeros((0, 5)), 0)
     if name == TIME_STEPPING:
-        # What matters of it: that it evaluates the start and the middle of a step.
+        # The time loop needs only its nodes: it evaluates the start and the middle of a step.
         return Tableau(
             name, 2, np.zeros((2, 2)), np.array([1.0, 0.0]), np.array([0.0, 0.5]), np.zeros((0, 3)), 0
         )

@@ -66,7 +66,7 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
 
-# What is asked of a step besides: to have its middle on the constraints; the forces at its start, and no step.
+# Modes of a time step: middle projected on the constraints; only the forces at the start, no step.
 NEAR, AT_ONCE = 1, 2
 
 

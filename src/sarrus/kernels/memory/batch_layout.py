@@ -85,9 +85,9 @@ GAP, SLIP, PROJECTED, SMALLEST, BEYOND = range(len(Start.fields))
 # Runs side by side, the same on all machines, so that results are. Registers hold 2, 4 or 8 numbers; more than one
 # register at a time hides the time that an operation takes.
 LANES = 8
-# Steps after which it is looked whether an interrupt has come.
+# [steps] Interval at which interrupts are checked.
 LOOK_EVERY = 4096
-# Rows of a stretch that one lane goes through on its own.
+# Number of rows of a stretch that one lane computes alone.
 STRETCH = 34
 
 

@@ -14,8 +14,8 @@ from sarrus.kernels.memory.record import Floats, Record, view_fields
 class Limits(Record):
     """Tolerances and largest number of iterations of the interior-point method."""
 
-    target: float  # what gap and residuals are to reach
-    accepted: float  # and must reach where rounding stops them
+    target: float  # target of gap and residuals
+    accepted: float  # largest gap and residuals accepted if rounding ends the iteration
     iterations: float
     warm_shift: float  # how far from the boundary a warm start begins
 
@@ -38,10 +38,10 @@ class ConeTable(Record, of=int):
 
 SIZES = len(ConeTable.fields)
 
-# What is asked for: begin from the data, or from x, s and z in the answer.
+# Modes of a call: start from the data, or from x, s and z in the answer.
 COLD, WARM = 0, 1
 
-# What is answered.
+# Outcomes of a cone program.
 SOLVED, INFEASIBLE, UNBOUNDED, STALLED, CONTRADICTING, INDEFINITE, ASYMMETRIC, BAD_DATA, NOT_FINITE = (
     0,
     1,

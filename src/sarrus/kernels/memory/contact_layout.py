@@ -18,7 +18,7 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 N_CONDITIONING = 3
 
 
-# What a contact does in a smooth phase of a run with events; stops stick, dry friction does either.
+# Modes of a contact in a smooth phase of a run by events; stops stick, dry friction sticks or slides.
 OPEN, STICKING, SLIDING = 0, 1, 2
 # Ends of parts of steps that are known, and the number of the slot that is room.
 PARTIAL = 4
@@ -29,9 +29,9 @@ class ContactSettings(Record):
     """Tolerances and sizes of a run with contacts."""
 
     # gaps [m] and speeds [m/s] of `sarrus.kernels.contact.tolerances`, of rotations times ``scales``
-    closed: float  # gap with which what approaches has arrived
-    at_bound: float  # gap that is closed at rest
-    stick_speed: float  # speed of what is at rest
+    closed: float  # gap up to which an approaching contact is closed
+    at_bound: float  # gap up to which a contact at rest is closed
+    stick_speed: float  # speed below which a contact sticks
     rest_speed: float  # speed after an impact below which no contact or stop of a translation rebounds [m/s]
     rest_turn: float  # and no stop of a rotation [rad/s]
     force: float  # about the size of the forces [N]
@@ -107,7 +107,7 @@ class ContactTable(TouchingElements, of=int):
     derived: Floats  # room, see there
 
 
-# What a step fails at: a contact problem that was not solved, contacts that there is no room for.
+# Failures of a step: a contact problem was not solved; there is no room for the contacts found.
 NOT_SOLVED, NO_ROOM = 1, 2
 
 
@@ -195,7 +195,7 @@ class ContactWork(NamedTuple):
     gap: Any  # of each unilateral row, where the step begins
     after: Any  # and where it ends
     known: Any  # of each row, whether its response is known
-    active: Any  # of each unilateral row, whether it takes part (1), and rebounds (2)
+    active: Any  # of each contact and stop: 1 if active, 2 if active and rebounding, else 0
     forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
     delay: Any  # time until it closes
     response: Any  # acceleration by a unit force on each row, with the friction that goes with it

@@ -8,9 +8,9 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 # Most rows of a block: normal, two tangents, torsion, two of rolling.
 WIDEST = 6
-# What is answered.
+# Outcomes of a contact problem.
 SOLVED, UNSOLVED = 0, 1
-# Rows from which on an island is sparse, and cone programs take too long to help where Newton's method does not.
+# Number of rows above which cone programs take too long as a fallback of Newton's method.
 MANY = 96
 # Added to what is asked for a rough answer, with a residual of `ROUGH_RESIDUAL`.
 ROUGH = 1000
@@ -77,7 +77,7 @@ def parts_work(parts: Parts):
 
 
 class ContactProblem(Record, of=int):
-    """Contact problem for forces r and velocities u = W r + b of blocks of rows: contacts (cones), then dry friction."""
+    """Problem for forces r and velocities u = W r + b of blocks of rows: contacts (cones), then dry friction."""
 
     rows: int  # m
     blocks: int
@@ -133,7 +133,7 @@ class ContactWorkspace(NamedTuple):
 
 
 def contact_sizes(m: int, blocks: int, whole: int):
-    """Return the lengths of the arrays of the workspace; ``whole`` is m² for a dense W, 0 for rows stored in parts."""
+    """Return the lengths of the arrays of the workspace; ``whole`` is m² for a dense W, 0 for rows in parts."""
     return ContactWorkspace(
         facts=N_FACTS, factors=m, delassus=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
         way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,

@@ -115,7 +115,7 @@ def memory(unknowns: int, rows: int, levels: int):
 
 
 def most_rows(actuators: int, contacts: int, extra: int):
-    """Return the largest number of rows of a program; ``extra`` counts rows of the user and inequalities among levels."""
+    """Return the largest number of rows of a program; ``extra`` are rows of the user and inequalities of levels."""
     return 2 * actuators + 6 * contacts + extra
 
 

@@ -63,7 +63,7 @@ class LawTable(Record, of=int):
 
 LEVELS = len(LawTable.fields)
 
-# What a law is called for: u; u, after which its memory goes on by a period.
+# Modes of a call: u alone; u, and then the memory of the law advances by a period.
 ANSWER_ONLY, SAMPLE = 0, 1
 
 # Kinds of a level: rows J a + E λ = r; a generalized force, as far as the motions see it; rows J a + E λ ≤ r.

@@ -221,12 +221,12 @@ TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 # What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
 # factorisation knows; these with the residuals looked at, as they are for an answer.
 SLOPE, ANSWER, PIVOTS, VERIFIED = 0, 1, 2, 3
-# What became of a solve, numbers of `sarrus.base.status.Status`; `sarrus.kernels.solve.forward` returns the rank plus
-# `STRIDE` × one of these. Negative: no answer.
+# Outcomes of a solve, numbers of `sarrus.base.status.Status`; `sarrus.kernels.solve.forward` returns the rank plus
+# `STRIDE` × outcome. Negative: no solution.
 COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
 STRIDE = 1 << 20
 NO_ANSWER, NOT_ARRAYS, NOT_UNIT = -1, -4, -5
-# What to project: nothing, velocities, positions and velocities, these and invariants of the motion.
+# Levels of projection: nothing; velocities; positions and velocities; positions, velocities and invariants.
 NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_INVARIANTS = 0, 1, 2, 3
 
 
@@ -447,7 +447,7 @@ def state_sizes(table: Table):
 
 
 class LocalHeader(Record):
-    """Header of the array of an implicit method; begins like `Chart`, since projections along a chart write these fields."""
+    """Header of the array of an implicit method; begins like `Chart`, whose fields a chart projection writes."""
 
     conditioning: float
     gauge_before: float

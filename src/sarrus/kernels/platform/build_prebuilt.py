@@ -1,8 +1,8 @@
 """``python -m sarrus.kernels.platform.build_prebuilt [first]``: compile all kernels, or the first, into the package.
 
-A wheel has all kernels, an editable install those that a first simulation needs. Kernels in the file that were made
-from the same sources are taken over. The others are compiled side by side in processes of their own; the file appears
-whole or not at all.
+A wheel has all kernels, an editable install the kernels of a first simulation. Kernels in the file that were made
+from equal sources are kept. The remaining kernels are compiled in parallel processes; the file is written completely
+or not at all.
 """
 
 from __future__ import annotations

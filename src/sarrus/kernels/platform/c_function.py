@@ -1,11 +1,11 @@
-"""Kernels that are C functions ``int64 f(int64 *table, double *x, int64 what)``, called through the table.
+"""Kernels as C functions ``int64 f(int64 *table, double *x, int64 what)``, called through the table.
 
-Kernels call each other by their addresses: each is compiled once, and not before it is needed. Functions of the same
-form from elsewhere, a Python callback say, can take their place.
+Kernels call each other by their addresses: each kernel is compiled once, and only if it is needed. Other functions of
+this form, such as a Python callback, can take their place.
 
-The package ships their object code (`sarrus.kernels.platform.prebuilt`). On processors that this is not made for, and
-where the sources of a kernel were changed, a kernel is compiled when it is first needed, and kept in the cache of the
-models.
+The package ships the object code of the kernels (`sarrus.kernels.platform.prebuilt`). On processors that this code
+does not fit, or if the sources of a kernel have changed, a kernel is compiled when it is first needed, and stored in
+the cache of the models.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Pointers are to numbers, as in C, and to records, whose numbers have names; no index is checked. ``x + n`` points n
 numbers further on.
 
-Kernels are read as Python by the export to C, and compiled when the package is built: what that makes of the marks
-here is in `sarrus.kernels.platform.llvm_expressions`.
+The export to C reads kernels as Python; the build of the package compiles them. The meaning of the marks in LLVM is
+in `sarrus.kernels.platform.llvm_expressions`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""The kernels as the package ships them: one file, written when it is built (`sarrus.kernels.platform.build_prebuilt`).
+"""The kernels shipped in the package: one file, written by `sarrus.kernels.platform.build_prebuilt`.
 
-It holds the object code of each kernel for the baseline of its kind of machine (`sarrus.codegen.machine.baseline`).
-It begins with a line of JSON: what it was made from and for, and where everything lies. A kernel that was made from
-other sources than those beside it counts as missing, and so does a file for another kind of machine.
+The file holds the object code of each kernel for the baseline of its kind of machine
+(`sarrus.codegen.machine.baseline`). Its first line is JSON: sources and target of the code, and the places of its
+parts. A kernel made from other sources than those beside the file counts as missing, and so does a file for another
+kind of machine.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def facts() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Prebuilt:
-    """A file of kernels: ``places`` has offset, size and digest of each part, ``sources`` the digest of its sources."""
+    """A file of kernels: ``places`` has offset, size and digest of each part, ``sources`` the source digest."""
 
     path: Path
     start: int

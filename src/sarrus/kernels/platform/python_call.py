@@ -1,8 +1,8 @@
-"""Kernels that Python calls with arrays, at a tenth of what ctypes takes: for calls of a microsecond.
+"""Kernels that Python calls with arrays, in a tenth of the time of ctypes: for calls of a microsecond.
 
 `BRIDGE` is a function of Python's C interface (METH_FASTCALL) that calls a kernel with a table and the addresses of
-the objects that it was given. The kernel reads them as C extensions do, by the layout that NumPy's and Python's
-headers promise them. Python's lock is kept.
+its argument objects. The kernel reads the objects as C extensions do, by the layout in the headers of NumPy and
+Python. Python's lock is kept.
 """
 
 from __future__ import annotations
