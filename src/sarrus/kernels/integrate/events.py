@@ -190,7 +190,7 @@ def _time_of_event_by(
 
 @internal
 def _reaches(table: Table, x: Floats, step: Step, h: float, request: Any, stages: Stages, work: Workspace):
-    """Take a trial step of length h to ``trial``, and write the event functions there; return False if it fails.
+    """Write the end of a trial step of length h to ``trial``, and the event functions there; return False if it fails.
 
     The values go behind the values at the end of the whole step.
     """

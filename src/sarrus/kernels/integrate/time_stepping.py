@@ -1,20 +1,20 @@
 """A step of a time-stepping method for contacts with friction, stops and dry friction (Moreau, 1988; Jean, 1999).
 
-Impulses r act in the middle of the step, where forces and rows are those of the midpoint rule:
+Impulses r act at the middle of the step, where forces and rows are those of the midpoint rule:
 
     v⁺ = v + h a(q_m, v_m) + K Hᵀ r,    q_m = q ⊕ h/2 v,    v_m = (v + v⁺)/2,    u⁺ = H v⁺ + h/2 Ḣ v_m,
 
-a the acceleration with the loops closed and K its response to generalized forces. r and u⁺ obey the laws of Signorini
-and Coulomb (`sarrus.kernels.contact.contact_problem`): what is closed does not close further, and rebounds with
-Newton's law; what would close within the step does so then, at a time by its gaps at both ends. A first pass with v
-in the place of v_m finds v⁺ for that.
+a the acceleration with the loops closed, K the compliance of the mechanism (accelerations by generalized forces). r
+and u⁺ obey the laws of Signorini and Coulomb (`sarrus.kernels.contact.contact_problem`): a closed contact does not
+close further, and rebounds by Newton's law. A contact that would close within the step closes at a time given by its
+gaps at both ends. A first pass with v in the place of v_m gives v⁺ for v_m. The position at the end is
 
     q⁺ = q ⊕ (h (v⁺ − h/2 a_s) − K Hᵀ τ r),
 
-a_s the acceleration with the forces of what was closed before, without impacts, τ the times until others close. Where
-nothing opens, closes, sticks or slips anew the method is of order two, and of order one else; without contacts it is
-symplectic (position Verlet). What is closed stays so to rounding: positions are corrected along K Hᵀ. Impulses of
-what stays closed, over h, are forces that count in the accelerations of a run.
+a_s the acceleration with the forces of contacts closed at the start, without impacts, τ the times until further
+contacts close. The method has order two if no contact opens, closes, begins to stick or begins to slip, otherwise
+order one; without contacts it is symplectic (position Verlet). Closed contacts stay closed to rounding: positions are
+corrected along K Hᵀ. The impulses of lasting contacts, divided by h, are the forces in the accelerations of a run.
 """
 
 from __future__ import annotations

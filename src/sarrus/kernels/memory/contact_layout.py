@@ -87,7 +87,7 @@ class ContactTable(TouchingElements, of=int):
     geometry: Annotated[Any, cl.GeometryTable]  # geometries that may touch
     more_rows: int  # those of contacts between them that there is room for
     more_contacts: int
-    found: int  # such contacts in this step
+    found: int  # number of contacts between geometries in this step
     log: Floats  # what is recorded of these: `sarrus.kernels.memory.geometry_layout.StoredContact` behind the time
     logged: int  # how many
     failed: int  # what a step failed at: see below
@@ -130,8 +130,8 @@ class Slot(NamedTuple):
 
     facts: Annotated[Any, SlotFacts]
     forces: Any  # of all rows [N, N m], impulses over the length of the step
-    lasting: Any  # the same but of what came to be closed in this step, zero there
-    applied: Any  # the generalized force of what lasts
+    lasting: Any  # forces of contacts closed before the step, zero for contacts closed in it
+    applied: Any  # generalized force of the lasting forces
     kept: Any  # contacts between geometries: `sarrus.kernels.memory.geometry_layout.StoredContact`
 
 
@@ -186,15 +186,15 @@ class ContactWork(NamedTuple):
 
     middle: Any  # an x
     free: Any  # acceleration without contacts, in the middle
-    smooth: Any  # and with the forces of what was closed before
+    smooth: Any  # acceleration with the forces of contacts that were closed before
     ahead: Any  # velocity at the end
-    first: Any  # that of the first pass
+    first: Any  # velocity at the end by the first pass
     way: Any
     scratch: Any
     native: Any  # what ``motion`` writes: velocities, bias, rows
     gap: Any  # of each unilateral row, where the step begins
     after: Any  # and where it ends
-    known: Any  # of each row, whether its response is known
+    known: Any  # of each row, whether its compliance column is known
     active: Any  # of each contact and stop: 1 if active, 2 if active and rebounding, else 0
     forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
     delay: Any  # time until it closes

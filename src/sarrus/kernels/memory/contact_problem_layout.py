@@ -10,7 +10,7 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 WIDEST = 6
 # Outcomes of a contact problem.
 SOLVED, UNSOLVED = 0, 1
-# Number of rows above which cone programs take too long as a fallback of Newton's method.
+# Largest number of rows of an island for a dense W, and for cone programs as a fallback of Newton's method.
 MANY = 96
 # Added to what is asked for a rough answer, with a residual of `ROUGH_RESIDUAL`.
 ROUGH = 1000
@@ -85,12 +85,12 @@ class ContactProblem(Record, of=int):
     sizes: Integers  # rows of each block
     numbers: Floats  # μ of contacts, limits of dry friction
     delassus: Floats  # W (m × m), symmetric; of a sparse problem its diagonal
-    sparse: int  # 1 where rows are given by their parts
-    lenient: int  # 1 where cone programs have not led to an answer either
+    sparse: int  # 1 if rows are stored in parts
+    lenient: int  # 1 if cone programs have failed, too
     parts: Annotated[Any, Parts]
     velocities: Floats  # b
     turn: Floats  # part of b that need not agree between rows, see `sarrus.kernels.contact.inconsistent_drift`; or none
-    forces: Floats  # r to begin with, then the answer
+    forces: Floats  # initial r, then the solution
     work: Floats
 
 
@@ -102,7 +102,7 @@ class ContactFacts(Record):
     )
     steps: float  # of Newton's method
     sweeps: float  # over all blocks
-    redundant: float  # 1 where rows that have forces depend on others
+    redundant: float  # 1 if active rows are redundant
 
 
 N_FACTS = len(ContactFacts.fields)

@@ -25,8 +25,8 @@ class StateFacts(Record):
     """Pivot, σ and σ dσ/dt of a state at the end of a step."""
 
     pivot: float  # the smallest, relative to its largest value in the run
-    projected: float  # whether the stages of the step were
-    level: float  # was projected at its end
+    projected: float  # whether the stages of the step were projected
+    level: float  # level of the projection at the end of the step
     measured: float
     sigma: float  # σ
     rise: float  # σ dσ/dt
@@ -60,7 +60,7 @@ class LogFacts(Record):
     least: float  # size there
     nearest: float  # size at the nearest state or stage of the step across
     stay_of: float
-    closest: float  # σ of the state evaluated that was closest
+    closest: float  # smallest σ of the states evaluated
 
 
 HEADER, STATE_HEADER = len(PassageHeader.fields), len(StateFacts.fields)

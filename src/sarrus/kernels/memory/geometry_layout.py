@@ -19,7 +19,7 @@ class Geometries(Record, of=int):
     mj_data: int  # and of an mjData of this run alone
     positions: Floats  # geom_xpos of that
     rotations: Floats  # geom_xmat
-    contacts: Floats  # room for what a function of MuJoCo finds
+    contacts: Floats  # room for the mjContacts that MuJoCo's functions write
     stride: int  # numbers of an mjContact
     placement: int  # native: position and rotation of every body
     motion: int  # native: of every body the velocity that it has by itself, and its Jacobian: see `Moving`
@@ -122,16 +122,16 @@ class GeometryWork(NamedTuple):
     found: Any  # contacts in the middle
     later: Any  # and at the end
     parts: Any  # two of each row
-    turned: Any  # by how much they are others at the end
+    turned: Any  # change of the parts up to the end of the step
     compliance_column: Any  # the acceleration by a unit force on the row, of the same components
     shared: Any  # components of each row, −1: none
-    own: Any  # velocity that each row has by itself
+    own: Any  # velocity of each row by prescribed motion
     own_turned: Any
     rates: Any  # velocity of each row in the middle
     bias: Any
     block: Any  # acceleration of every component by unit forces on its velocities
-    moved: Any  # the way from the middle to the end
-    leader: Any  # of each component, another one of its island, itself where it stands for that
+    moved: Any  # displacement from the middle to the end
+    leader: Any  # of each component, a component of its island; itself if it represents the island
     ready: Any  # whether ``block`` is known
     # of an island
     chosen: Any  # its rows among those that take part

@@ -11,12 +11,12 @@ from sarrus.kernels.memory.record import view_fields
 class Invariants(NamedTuple):
     """Target, size, change and error of each invariant that a run keeps."""
 
-    target: Any  # its value
-    size: Any  # what it is measured by where the target is smaller
-    change: Any  # by which the motion has changed it, its rate added up
-    pending: Any  # in the step under way
-    rate: Any  # where that began
-    missed: Any  # part of the size by which the last projection missed it
+    target: Any  # value to keep
+    size: Any  # unit of errors if the target is smaller
+    change: Any  # change by the motion, the integral of its rate
+    pending: Any  # change in the present step
+    rate: Any  # rate at the start of the present step
+    missed: Any  # error after the last projection, relative to the size
 
 
 N_KEPT = len(Invariants._fields)
