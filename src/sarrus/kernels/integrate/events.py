@@ -190,7 +190,7 @@ def _time_of_event_by(
 
 @internal
 def _reaches(table: Table, x: Floats, step: Step, h: float, request: Any, stages: Stages, work: Workspace):
-    """Write the end of a trial step of length h to ``trial``, and the event functions there; return False if it fails.
+    """Write the end of a trial step of length h to ``trial``, and the event functions there; return success.
 
     The values go behind the values at the end of the whole step.
     """

@@ -247,7 +247,7 @@ def _pass(table: Table, x: Floats, h: float, begun: Slot, again: bool, before: i
             add_response(table, work, int(work.which[k]), work.impulses[k], work.ahead)
         if not _close_more(table, x, h, work):
             break
-        if exists(table.contact_table.geometry) and not again:  # those take part in the second pass
+        if exists(table.contact_table.geometry) and not again:  # they become active in the second pass
             break
         if exists(table.contact_table.geometry):  # the next problem begins with these
             _keep(work, m)
@@ -301,7 +301,7 @@ def _remembered(table: Table, x: Floats):
     contact_table, nv = table.contact_table, table.nv
     found, first = find_slot(table, x), tl.slot(contact_table, nv, 0)
     length = tl.slot_size(contact_table, nv)
-    if found < 0:  # what was taken up to then is that of the last end before
+    if found < 0:  # loss and residual are those of the last step that ended before x
         time, loss, residual, latest = x[table.nq + nv + table.nu], 0.0, 0.0, -np.inf
         for k in range(tl.ROOM):
             facts = tl.slot(contact_table, nv, k).facts

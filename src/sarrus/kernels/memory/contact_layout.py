@@ -66,8 +66,8 @@ class TouchingElements(Record, of=int):
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
     scales: Floats  # of each stop, then of each dry friction: 1 for translations, for rotations 1 rad over the length
-    bounds: Floats  # those that act: where a coordinate began beyond, how far it has come back
-    given_bounds: Floats  # those of the model
+    bounds: Floats  # active bound of each stop; follows a coordinate that began beyond its limit
+    given_bounds: Floats  # bound of each stop in the model
     ends: Floats  # coordinates at the end of the last step, in C, where others may be given next
     friction: Floats  # coefficient of each unilateral one that slides
     static: Floats  # and of each that sticks
@@ -80,17 +80,17 @@ class ContactTable(TouchingElements, of=int):
 
     settings: Annotated[Any, ContactSettings]
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
-    kept: Floats  # the same, put aside while steps are tried
+    kept: Floats  # copy of the slots during trial steps
     turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
     work: Floats
     geometry: Annotated[Any, cl.GeometryTable]  # geometries that may touch
-    more_rows: int  # those of contacts between them that there is room for
+    more_rows: int  # largest number of rows of contacts between geometries
     more_contacts: int
     found: int  # number of contacts between geometries in this step
     log: Floats  # what is recorded of these: `sarrus.kernels.memory.geometry_layout.StoredContact` behind the time
     logged: int  # how many
-    failed: int  # what a step failed at: see below
+    failed: int  # failure of a step: NOT_SOLVED, NO_ROOM or 0
     given: int  # 1 where impulses that solve it are known: see ``answer``
     # of smooth phases, see `sarrus.kernels.integrate.contact_modes`
     projection: int  # the kernel that projects without contacts
@@ -191,7 +191,7 @@ class ContactWork(NamedTuple):
     first: Any  # velocity at the end by the first pass
     way: Any
     scratch: Any
-    native: Any  # what ``motion`` writes: velocities, bias, rows
+    native: Any  # output of ``motion``: velocities, bias, rows
     gap: Any  # of each unilateral row, where the step begins
     after: Any  # and where it ends
     known: Any  # of each row, whether its compliance column is known

@@ -12,7 +12,7 @@ WIDEST = 6
 SOLVED, UNSOLVED = 0, 1
 # Largest number of rows of an island for a dense W, and for cone programs as a fallback of Newton's method.
 MANY = 96
-# Added to what is asked for a rough answer, with a residual of `ROUGH_RESIDUAL`.
+# Added to the level of a call for a rough solution, with a residual of `ROUGH_RESIDUAL`.
 ROUGH = 1000
 
 

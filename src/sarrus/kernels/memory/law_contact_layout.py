@@ -42,7 +42,7 @@ PLACES = len(ContactTable.fields)
 # Friction: true cones, pyramids of four sides inside them, none and forces of any sign.
 CONE, PYRAMID, NO_LIMITS = 0, 1, 2
 
-# What became of a distribution: with all tasks as they are; with tasks relaxed; the same, and controls that jump;
+# Outcome of a law: all tasks met as demanded; tasks relaxed; tasks relaxed and controls that jump;
 # damped joints; none.
 EXACT, RELAXED, JUMPED, DAMPED, FAILED = 0, 1, 2, 3, 4
 
@@ -72,7 +72,7 @@ def physics(actuators: int, contacts: int, unknowns: int, levels: int):
 class Report(NamedTuple):
     """Arrays of the outcome of a control law, at ``report``."""
 
-    outcome: Any  # what became of it
+    outcome: Any  # EXACT, RELAXED, JUMPED, DAMPED or FAILED
     counts: Any  # half-lines and cones of the last program
     facts: Any  # of the program
     conflict: Any  # how strongly each actuator, contact, row of the user and inequality is in conflict, where one is
@@ -91,7 +91,7 @@ class Memory(NamedTuple):
     """
 
     known: Any  # whether unknowns of a sample are known
-    kind: Any  # what tells the limits of the last program apart from others
+    kind: Any  # signature of the limits of the last program
     controls: Any  # these
     # which level was the first that the last answer missed, from 1 on; 0 for none; one more than there are levels
     # where all were met with shares of the limits, as `sarrus.kernels.laws.soft_levels` has them, in the way

@@ -109,7 +109,7 @@ class LawWorkspace(NamedTuple):
     push: Any  # L⁻ᵀ Zᵀ S, a row for each motion
     gains: Any  # M₂₂⁻¹ Zᵀ S, likewise
     spanned: Any  # Z, a row for each velocity
-    gained: Any  # what each unknown adds to an acceleration along the last row
+    gained: Any  # contribution of each unknown to the acceleration along the last row
     sizes: Any  # of the terms of that sum
     reaction: Any  # change of λ with each control
     rest: Any  # λ without controls

@@ -109,7 +109,7 @@ class Functions(Record, of=int):
     )
     direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
     residuals: int  # φ and ψ
-    nearest: int  # from such factors and a residual the shortest δ with A δ = −residual
+    nearest: int  # the shortest δ with A δ = −residual, from the factors of ``direct`` and a residual
     unsatisfied: int  # A a + γ of [x | a]
     measure: int  # the smallest singular value of A, see `sarrus.kernels.memory.crossing_layout.Measure`
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
@@ -155,7 +155,7 @@ class Sizes(Record, of=int):
     baumgarte: int
     direct_rank: int  # rank of A for which straight-line code holds, −1 where there is none
     n_dependent: int  # rows that it takes for dependent on others
-    stage: Floats  # what ``direct`` wrote last, see `StageAnswer`
+    stage: Floats  # last output of ``direct``, see `StageAnswer`
     n_factors: int
     n_invariants: int
     kept: Floats  # see `sarrus.kernels.memory.invariant_layout`
@@ -177,7 +177,7 @@ class Loop(Record, of=int):
     n_stages: int
     n_errors: int  # error estimates
     log_room: int
-    project: int  # what is projected
+    project: int  # level of the projection
     project_every: int  # after how many steps
     law: Annotated[Any, LawTable]
     law_kernel: int
@@ -298,11 +298,11 @@ class Facts(Record):
     """Residual, outcome and pivots of an acceleration; the first two only if more than a is asked for."""
 
     residual: float  # norm of A a + γ
-    outcome: float  # what became of the solve
+    outcome: float  # outcome of the solve, COMPLETE_ANSWER …
     largest: float  # pivot
     smallest: float  # pivot at the generic rank
     beyond: float  # first pivot beyond it
-    condition: float  # number of what a formulation inverted, 0 otherwise
+    condition: float  # condition number of the matrix that a formulation inverted, 0 otherwise
     contradiction: float  # how far dependent rows contradict others
     unsatisfied: float  # largest relative residual
     mass_condition: (
@@ -326,7 +326,7 @@ class Workspace(NamedTuple):
     force: Any  # nv
     rows: Any  # nc × nv
     bias: Any  # nc
-    velocity: Any  # nq, and room for what other native functions write
+    velocity: Any  # nq, and room for outputs of other native functions
     copy: Any  # nc × nv, for factoring
     metric: Any  # nv × nv: the factor of the metric of a projection
     # vectors of length max(nv, nc) + 1
@@ -350,7 +350,7 @@ class Workspace(NamedTuple):
     )
     x: Any  # for the projection, with room for q̇
     spare: Any  # Baumgarte's terms, and Newton's method for invariants
-    end: Any  # what lies behind it
+    end: Any  # address after the workspace
 
 
 def workspace_sizes(table: Table):
