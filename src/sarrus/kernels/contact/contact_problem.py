@@ -1,10 +1,10 @@
-"""Contact with Coulomb friction, exactly: r = P_K(r − u − μ ‖u_t‖ n) with u = W r + b, by a semismooth Newton method.
+"""Contact forces r with Coulomb friction: r = P_K(r − u − μ ‖u_t‖ n), u = W r + b, by a semismooth Newton method.
 
 The laws and their sources: `sarrus.dynamics.optimize.contact_problem`. Newton's method (Alart and Curnier, Computer
-Methods in Applied Mechanics and Engineering 92, 1991) begins at the forces given. Steps are halved until F falls;
-where that ends at a kink of F, some whole steps lead across. Where that does not help either, sweeps of projections,
-contact by contact (Jourdan, Alart and Jean, Computer Methods in Applied Mechanics and Engineering 155, 1998), lead to
-where it does.
+Methods in Applied Mechanics and Engineering 92, 1991) starts at the forces of the table. Each step is halved until
+the squared residual ‖F‖² decreases. If no halving decreases it (a kink of F), some whole steps are taken without a
+decrease. If the residual is still too large, sweeps of projections, contact by contact (Jourdan, Alart and Jean,
+Computer Methods in Applied Mechanics and Engineering 155, 1998), give Newton's method a new start.
 """
 
 from __future__ import annotations
@@ -45,15 +45,15 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL, ROUGH_RESIDUAL
 from sarrus.kernels.platform.pointers import exists, internal
 
-# Sweeps before a second beginning; twice as many before each that follows.
+# Sweeps of projections before the first restart of Newton's method; twice as many before each further restart.
 SWEEPS = 20
 
 
 def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
-    """Solve the problem of a table; write the forces there, and the facts to its workspace.
+    """Write the contact forces to ``table.forces`` and the facts to the workspace; return `SOLVED` or `UNSOLVED`.
 
-    ``level`` is how often sweeps may lead to another beginning, or −1, −2, …: then the ridge is 1e-9, 1e-10, … at most
-    and there are none. With `ROUGH` on top an answer is taken that would serve to begin with. The second argument is
+    ``level`` ≥ 0 is the largest number of restarts by sweeps. ``level`` −1, −2, … means no restart, and a ridge of at
+    most 1e-9, 1e-10, … if W is dense. `ROUGH` added to ``level`` ends the iterations at `ROUGH_RESIDUAL`. ``x`` is
     not used.
     """
     m, blocks = table.rows, table.blocks
@@ -95,7 +95,7 @@ def _solve_whole(
     enough: float,
     target: float,
 ):
-    """Find forces with W as it is; write the best to work.best, and return their residual."""
+    """Write the contact forces of a problem with dense W to work.best; return their relative residual."""
     most = MOST_RIDGE
     for _ in range(-level):
         most = 0.1 * min(most, SECOND_RIDGE)
@@ -121,9 +121,10 @@ def _solve_whole(
 
 @internal
 def _share(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, left: float, giving: float):
-    """Have redundant rows share their forces, as springs alike would that give way; return the residual.
+    """Distribute forces over redundant rows as equal springs of compliance ``giving`` would; return the residual.
 
-    Where that is not as good as what there is, this stays.
+    The forces in work.best remain if the distributed forces have a residual above ``left`` and above
+    `RESIDUAL_OF_SHARED_FORCES`.
     """
     copy(work.best, work.kept, m)
     copy(work.best, work.forces, m)
@@ -148,7 +149,11 @@ def _share(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, l
 
 @internal
 def _scale(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, stretch: float):
-    """Bring the rows of every block to a size and b to about one, which keeps cones; return the size of b."""
+    """Write the scaled problem to ``work``, with b about one; return the size of b.
+
+    Each block of rows has one factor, so that cones are kept.
+    The square root of the trace of W is about ``stretch`` for each block.
+    """
     size, at, sparse = 0.0, 0, table.sparse != 0
     for k in range(blocks):
         n, square = table.sizes[k], 0.0
@@ -175,7 +180,7 @@ def _scale(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, s
 
 @internal
 def _rounded(size: float):
-    """Return a power of two near a size, one for next to zero: to divide by it costs no digit."""
+    """Return the largest power of two up to ``size``, 1.0 if ``size`` vanishes: division by it costs no digit."""
     power = 1.0
     if not VANISHING_VELOCITY < size < np.inf:
         return power
@@ -190,7 +195,7 @@ def _rounded(size: float):
 def _evaluate(
     table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, r: Floats, u: Floats, F: Floats
 ):
-    """Write u = W r + b and F; return its square."""
+    """Write u = W r + b to ``u`` and the residual vector to ``F``; return ‖F‖²."""
     for i in range(m):
         u[i] = work.velocities[i] + dot(work.delassus + i * m, r, m)
     return fr.mismatch(table, work, blocks, r, u, F)
@@ -207,7 +212,11 @@ def _newton(
     most: float,
     target: float,
 ):
-    """Go from work.forces; write what is better than the ``least`` residual to work.best, and return the residual."""
+    """Iterate Newton's method from work.forces; return the smallest residual, np.inf if none is finite.
+
+    Forces with a residual below ``least`` are written to work.best. The iteration ends at the residual ``target``.
+    The ridge follows the residual between ``lowest`` and ``most``.
+    """
     r, u, F = work.forces, work.speeds, work.gap
     square, found, crossings = _evaluate(table, work, m, blocks, r, u, F), np.inf, NEWTON_CROSSINGS
     ahead = square
@@ -256,9 +265,10 @@ def _newton(
 
 @internal
 def _direction(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, ridge: float):
-    """Write −F′⁻¹ F to work.way, F′ = 1 − S + S B (W + ridge) by blocks; False where there is none.
+    """Write the Newton step −F′⁻¹ F to work.way, F′ = 1 − S + S B (W + ridge); return False if F′ is singular.
 
-    Forces of contacts that open are zero, whatever the others are: only the others are solved for.
+    S is the derivative of the projection, B the derivative of u + μ ‖u_t‖ n by u, both block by block. The forces of
+    contacts that open become zero, so the equations are solved for the rows of the remaining blocks only.
     """
     r, u, F, way, active = work.forces, work.speeds, work.gap, work.way, work.active
     S, T, y = work.small, work.small + cp.WIDEST * cp.WIDEST, work.small + 2 * cp.WIDEST * cp.WIDEST
@@ -290,7 +300,10 @@ def _direction(table: ContactProblem, work: ContactWorkspace, m: int, blocks: in
 
 @internal
 def _eliminate(work: ContactWorkspace, m: int, count: int):
-    """Solve the rows of work.matrix for the active entries of work.way, the others being known."""
+    """Solve ``count`` rows of work.matrix for the active entries of work.way; return False if they are singular.
+
+    The inactive entries of work.way are known and go to the right-hand side.
+    """
     matrix, way, active, rhs = work.matrix, work.way, work.active, work.shifted
     fill(rhs, 0.0, m)
     for k in range(count):
@@ -336,7 +349,7 @@ def _eliminate(work: ContactWorkspace, m: int, count: int):
 
 @internal
 def _sweep(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, count: int):
-    """Project the forces of one block after the other, from the best there are."""
+    """Write the forces after ``count`` sweeps of projections, block by block, to work.forces; start at work.best."""
     r, u = work.forces, work.speeds
     copy(work.best, r, m)
     for i in range(m):

@@ -1,9 +1,11 @@
 """Event functions of contacts, stops and dry friction: a zero crossing changes a mode and ends a smooth phase.
 
-Of each unilateral one its gap while it is open, its normal force while it is closed; of each contact what is left of
-its friction while it sticks, its speed along the direction of before while it slides; the same of dry friction. Of a
-coordinate that began beyond its limit and comes back it is the speed of that. Each is in units of what counts as zero,
-and one more: so it is below zero where it is less than that.
+Each contact and each stop has its gap while it is open and its normal force while it is closed. Each contact also has
+its friction reserve μ r_n − ‖r_t‖ while it sticks, and its slip velocity along the previous slip direction while it
+slides. A joint with dry friction has its friction reserve, or its velocity along the previous direction. A stop whose
+coordinate began beyond the limit and comes back has the velocity of the coordinate. Each event function is the
+quantity divided by its tolerance, plus one: it is negative once the quantity is below zero by more than the
+tolerance.
 """
 
 from __future__ import annotations
@@ -20,13 +22,13 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
 
-# Parts of a step at whose ends cubics are looked at.
+# Number of equal parts of a step; the cubic of a gap is evaluated at the ends of the parts.
 PARTS = 8
 
 
 @internal
 def write_event_functions(table: Table, x: Floats, out: Floats):
-    """Write the margins at x, where the control is set."""
+    """Write the event functions at x to ``out`` (1 where none applies); x includes the control."""
     contact_table, nv = table.contact_table, table.nv
     settings, modes, found = contact_table.settings, contact_table.modes, contact_table.forces
     work = tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
@@ -37,7 +39,7 @@ def write_event_functions(table: Table, x: Floats, out: Floats):
         out[k] = work.gap[k] / (EVENT_SLACK * (settings.closed * scale_of(contact_table, k))) + 1.0
     for s in range(contact_table.stops):
         k = contact_table.contacts + s
-        if modes[k] == tl.OPEN and comes_back(contact_table, s):  # where it turns it is held
+        if modes[k] == tl.OPEN and comes_back(contact_table, s):  # where it turns the stop acts
             speed = contact_table.signs[s] * x[table.nq + contact_table.speeds[s]]
             out[k] = speed / (SLACK_OF_SPEEDS * settings.stick_speed * contact_table.scales[s]) + 1.0
     if contact_table.n_active == 0:
@@ -78,11 +80,12 @@ def write_event_functions(table: Table, x: Floats, out: Floats):
 def find_dips(
     table: Table, x: Floats, new: Floats, h: float, slope: Floats, before: Floats, after: Floats, out: Floats
 ):
-    """Write when in a step of length h open gaps are least that close and open again in it, and come near zero.
+    """Write to ``out`` the time [s] in a step at which each open gap has a minimum near zero, 0 where it has none.
 
-    That is by the cubic through both ends; 0 where this does not. Before and after are the margins there, ``slope``
-    the rates of q and v at x. Returns whether the cubics are exact enough to tell: False where a gap might have closed
-    and opened again between them, for all that its acceleration at x says.
+    The step of length ``h`` leads from ``x`` to ``new``; a gap within it is the cubic given by values and slopes at
+    both ends. ``before`` and ``after`` are the event functions there, ``slope`` the rates of q and v at x. Returns
+    False where the cubic is not exact enough: judged by its acceleration at x, a gap may have closed and opened
+    again.
     """
     contact_table, nv = table.contact_table, table.nv
     work = tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
@@ -117,10 +120,11 @@ def find_dips(
 
 @internal
 def _is_known(before: float, after: float, falls: float, rises: float, turns: float):
-    """Tell whether a cubic with these values and slopes over a step tells if a gap with this second derivative closes.
+    """Return True if the cubic through the gaps and slopes at both ends shows whether the gap closes within the step.
 
-    The quartic that has it, too, differs from the cubic by κ s² (1 − s)², the measure of what is not known. A ball that
-    flies through another one comes and goes along straight lines: these must not cross below zero, either.
+    ``turns`` is the second derivative of the gap at the start. The quartic with this second derivative differs from
+    the cubic by κ s² (1 − s)², the uncertainty of the cubic. A ball that flies through another ball approaches and
+    departs along straight lines, so the tangents at both ends must not cross below zero.
     """
     if not (before > 0.0 and after > 0.0):
         return True
@@ -140,7 +144,7 @@ def _is_known(before: float, after: float, falls: float, rises: float, turns: fl
 
 @internal
 def _dip(h: float, before: float, after: float, falls: float, rises: float):
-    """Return when a cubic with these values and slopes over a step is least, 0 where that is far from zero."""
+    """Return the time [s] of the minimum of the cubic with these end values and slopes, 0 if it is far from zero."""
     if not (before > 0.0 and after > 0.0 and falls < 0.0 and rises > 0.0):
         return 0.0
     square, linear = (

@@ -1,7 +1,8 @@
-"""Blocks of friction forces in kernels: what is projected, projection on what is allowed, derivatives of both.
+"""Projection of friction forces on their admissible set K, block by block, its argument, and the derivatives of both.
 
-A contact is a head, its normal force, and tails, its tangential forces: K = {‖tails‖ ≤ μ head}. Dry friction has tails
-alone: ‖tails‖ ≤ limit. A block has a few rows, the head first; ``number`` is μ, or the limit.
+The block of a contact has a head, the normal force, and tails, the tangential forces: K = {‖tails‖ ≤ μ head}. Dry
+friction has tails alone: K = {‖tails‖ ≤ limit}. The head is the first row of a block; ``number`` is μ for a contact
+and the limit for dry friction.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def length(x: Floats, n: int):
-    """Return the length of a few numbers, none too small to be squared."""
+    """Return the Euclidean norm of n numbers, without overflow or underflow of their squares."""
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(x[i]))
@@ -30,8 +31,10 @@ def length(x: Floats, n: int):
 
 @internal
 def beside(cone: bool, number: float, r: Floats, u: Floats, n: int, out: Floats):
-    """Write r − u − μ ‖u_t‖ n (De Saxcé and Feng 1998) to ``out``, r − u for dry friction: r solves if it is projected
-    there."""
+    """Write z = r − u − μ ‖u_t‖ n (De Saxcé and Feng 1998) to ``out``, z = r − u for dry friction.
+
+    The forces r obey the law of the block if r = P_K(z).
+    """
     copy(u, out, n)
     if cone and n > 1:
         out[0] += number * length(u + 1, n - 1)
@@ -41,7 +44,7 @@ def beside(cone: bool, number: float, r: Floats, u: Floats, n: int, out: Floats)
 
 @internal
 def project(cone: bool, number: float, x: Floats, n: int, out: Floats):
-    """Write the nearest allowed forces to ``out``."""
+    """Write P_K(x), the admissible forces nearest to x, to ``out``."""
     first = 1 if cone else 0
     tail = length(x + first, n - first)
     if cone:
@@ -65,7 +68,7 @@ def project(cone: bool, number: float, x: Floats, n: int, out: Floats):
 
 @internal
 def slope(cone: bool, number: float, x: Floats, n: int, out: Floats):
-    """Write the derivative of `project` (n × n) to ``out``, at kinks that of one side; return whether it is zero."""
+    """Write the derivative P_K′(x) (n × n, one-sided at kinks) to ``out``; return True if it is zero."""
     first = 1 if cone else 0
     tail = length(x + first, n - first)
     fill(out, 0.0, n * n)
@@ -95,7 +98,7 @@ def slope(cone: bool, number: float, x: Floats, n: int, out: Floats):
 
 @internal
 def shifted_slope(cone: bool, number: float, u: Floats, n: int, slope_of_projection: Floats, out: Floats):
-    """Write to ``out`` (n × n) the derivative of `project` times that of the shifted u."""
+    """Write S B (n × n) to ``out``: S the derivative of the projection, B the derivative of u + μ ‖u_t‖ n by u."""
     copy(slope_of_projection, out, n * n)
     if not cone or n == 1:
         return
@@ -112,11 +115,12 @@ def shifted_slope(cone: bool, number: float, u: Floats, n: int, slope_of_project
 def soft_step(
     cone: bool, number: float, r: Floats, u: Floats, F: Floats, n: int, ridge: float, out: Floats, D: Floats
 ):
-    """Write what a step of Newton's method for one block is made of; return whether it is open, with D = 0.
+    """Write E F to ``out`` and E T (n × n) to ``D``, for a Newton step of one block; return True if it opens.
 
-    With S the derivative of the projection, T that times the derivative of the shifted u, E = (1 − S + ridge T)⁻¹:
-    E F to ``out`` and E T, by rows, to ``D``. E has entries as large as 1 / ridge and others of size one, so it is
-    found along the ray of the cone, across that and to the sides; no inverse leaks from the former to the latter.
+    S is the derivative of the projection, B the derivative of u + μ ‖u_t‖ n by u, T = S B, E = (1 − S + ridge T)⁻¹. D
+    is zero for a block that opens. E has entries of size 1 / ridge and entries of size one. It is computed separately
+    along the ray of the cone, across the ray and sideways, so that rounding of the large entries does not spoil the
+    small ones.
     """
     first = 1 if cone else 0
     fill(D, 0.0, n * n)
@@ -127,7 +131,7 @@ def soft_step(
         copy(F, out, n)
         return True
     fast = length(u + 1, n - 1) if cone and n > 1 else 0.0
-    gain = number / fast if fast > 0.0 else 0.0  # times u_t the derivative of μ ‖u_t‖
+    gain = number / fast if fast > 0.0 else 0.0  # gain u_t is the derivative of μ ‖u_t‖
     if inside:
         for i in range(n):
             D[i * (n + 1)] = 1.0 / ridge
@@ -141,7 +145,7 @@ def soft_step(
         radius = number * (head + number * tail) * slack
     turn, inverse = (radius / tail, 1.0 / tail) if tail > 0.0 else (0.0, 0.0)
     sideways = 1.0 / (1.0 - turn + ridge * turn)
-    along, across = 0.0, 0.0  # of F and of the derivative of μ ‖u_t‖, along the tails
+    along, across = 0.0, 0.0  # components of F and of gain u_t along d, the unit vector of the tails
     for i in range(first, n):
         out[i] *= inverse
         along += out[i] * F[i]
@@ -154,7 +158,7 @@ def soft_step(
         for i in range(n):
             out[i] = along * out[i] + sideways * (F[i] - along * out[i])
         return False
-    # a = (1, μ d) is the ray, d = out's tails; the rows that it takes are a + gain u_t
+    # a = (1, μ d) is the ray of the cone, d the tails of out; the component along the ray is taken by a + gain u_t
     share, normal = 1.0 / (1.0 + number * number + number * across), slack * (along - number * F[0])
     ray = (F[0] + number * along) / ridge - normal * across
     for j in range(1, n):
@@ -177,7 +181,7 @@ def soft_step(
 
 @internal
 def mismatch(table: ContactProblem, work: ContactWorkspace, blocks: int, r: Floats, u: Floats, F: Floats):
-    """Write F = r − P_K(r − u − μ ‖u_t‖ n) of all blocks; return its square."""
+    """Write the residual vector F = r − P_K(r − u − μ ‖u_t‖ n) of all blocks to ``F``; return ‖F‖²."""
     at, total = 0, 0.0
     for k in range(blocks):
         n, cone = table.sizes[k], k < table.contacts
@@ -192,7 +196,7 @@ def mismatch(table: ContactProblem, work: ContactWorkspace, blocks: int, r: Floa
 
 @internal
 def residual(F: Floats, r: Floats, m: int, stretch: float):
-    """Return the relative residual, in units in which rows are shorter by a factor: an upper bound of it."""
+    """Return an upper bound of the relative residual of F at r, for rows shorter by the factor ``stretch``."""
     error, largest, weight = 0.0, 1.0, stretch * stretch
     for i in range(m):
         error, largest = max(error, abs(F[i])), max(largest, weight * abs(r[i]))

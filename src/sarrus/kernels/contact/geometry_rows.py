@@ -1,8 +1,9 @@
-"""Rows of contacts between geometries: found in the middle of a step, turned as they are at its end.
+"""Contact rows between geometries: detected at the middle of a step, with their change up to the end of the step.
 
-Rows have parts, one for each component of velocities that they depend on; where there are geometries those of all
-contacts, stops and dry friction do. The gap where a step begins is that of the contact that the step before has kept,
-the nearest one of the pair; of a new one it follows from the middle: g − h/2 ġ.
+A row is stored in parts, one for each component of velocities that it depends on (two at most). In a model with
+geometries the rows of plane contacts, stops and dry friction are stored in parts, too. The gap at the start of a step
+is the stored gap of the nearest contact of the same pair in the step before; for a new contact it is g − h/2 ġ, with
+the gap g at the middle.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from sarrus.kernels.platform.pointers import contact_point_at, internal, stored_
 
 @internal
 def work_of(table: Table):
-    """Return the room for geometries."""
+    """Return the workspace of the geometries."""
     contact_table = table.contact_table
     return cl.geometry_work(contact_table.geometry, tl.row_count(contact_table), table.nv)
 
 
 @internal
 def along_parts(geometry: GeometryTable, room: GeometryWork, parts: Floats, row: int, v: Floats):
-    """Return the velocity of a row for the generalized velocity v."""
+    """Return the product of a row, stored in ``parts``, and the generalized velocity v."""
     total = 0.0
     for s in range(2):
         c = int(room.shared[2 * row + s])
@@ -48,7 +49,7 @@ def along_parts(geometry: GeometryTable, room: GeometryWork, parts: Floats, row:
 def add_parts(
     geometry: GeometryTable, room: GeometryWork, parts: Floats, row: int, factor: float, out: Floats
 ):
-    """Add a multiple of a row."""
+    """Add ``factor`` times a row, stored in ``parts``, to ``out`` (nv)."""
     for s in range(2):
         c = int(room.shared[2 * row + s])
         if c >= 0:
@@ -59,9 +60,10 @@ def add_parts(
 
 @internal
 def meet(table: Table, x: Floats, h: float, begun: Slot, work: ContactWork):
-    """Find the contacts of a step, their rows and gaps; False where there is no room for them.
+    """Write the contacts of a step, their rows and gaps to the workspace; return False if they exceed its room.
 
-    The rows at the end are those where the velocity at the start leads; ``local.state`` is room for that.
+    The rows at the end of the step are evaluated at the configuration that the velocity at the start leads to, held
+    in ``local.state``.
     """
     contact_table = table.contact_table
     geometry, room, state = contact_table.geometry, work_of(table), la.local_array(table).state
@@ -96,20 +98,20 @@ def meet(table: Table, x: Floats, h: float, begun: Slot, work: ContactWork):
 
 @internal
 def _begin_impulses(table: Table, h: float, begun: Slot, work: ContactWork):
-    """Have contact problems begin with the forces that lasted."""
+    """Write the initial impulses of the contact problem, h times the lasting forces, to ``work.begin``."""
     copy_scaled(h, begun.lasting, work.begin, rows_now(table.contact_table))
 
 
 @internal
 def _without_room(contact_table: ContactTable):
-    """Ask for more room."""
+    """Set the failure `NO_ROOM` and zero contacts; return False."""
     contact_table.failed, contact_table.found = tl.NO_ROOM, 0
     return False
 
 
 @internal
 def _reach(table: Table, geometry: GeometryTable, room: GeometryWork, v: Floats, h: float):
-    """Return how far from each other geometries may be that come to touch within a step."""
+    """Return the largest distance [m] of two geometries that may come into contact within a step of length h."""
     fastest = 0.0
     for b in range(geometry.bodies):
         own, n, first = room.motion + geometry.offsets[b], _width_of(geometry, b), 0
@@ -130,14 +132,14 @@ def _reach(table: Table, geometry: GeometryTable, room: GeometryWork, v: Floats,
 
 @internal
 def _width_of(geometry: GeometryTable, body: int):
-    """Return how many velocities the component of a body has, zero where it moves by itself alone."""
+    """Return the number of velocities of the component of a body, 0 if its motion is prescribed."""
     c = geometry.owners[body]
     return geometry.starts[c + 1] - geometry.starts[c] if c >= 0 else 0
 
 
 @internal
 def _number(contact_table: ContactTable, room: GeometryWork, count: int):
-    """Give the contacts their rows and their laws."""
+    """Write first row, number of rows, friction and restitution coefficients of each contact to the contact table."""
     geometry, base, row = (
         contact_table.geometry,
         tl.lasting_contacts(contact_table),
@@ -155,7 +157,7 @@ def _number(contact_table: ContactTable, room: GeometryWork, count: int):
 
 @internal
 def tangent(nx: float, ny: float, nz: float):
-    """Return a unit vector across a unit vector: across it and the axis that it is farthest from."""
+    """Return the unit vector along e × n, e the coordinate axis with the smallest component of the unit vector n."""
     x, y, z = abs(nx), abs(ny), abs(nz)
     if x <= y and x <= z:
         size = np.sqrt(ny * ny + nz * nz)
@@ -171,7 +173,10 @@ def tangent(nx: float, ny: float, nz: float):
 def _fill_rows(
     table: Table, room: GeometryWork, motion: Floats, parts: Floats, own: Floats, k: int, seen: ContactPoint
 ):
-    """Write the rows of the k-th contact where it is seen; tangents are as near as can be to those in the middle."""
+    """Write the rows of the k-th contact at the point and normal of ``seen`` to ``parts`` and ``own``.
+
+    The first tangent is the one at the middle of the step, projected on the tangent plane of ``seen``.
+    """
     contact_table = table.contact_table
     geometry, base = contact_table.geometry, tl.lasting_contacts(contact_table)
     pair, first, width = int(seen.pair), contact_table.first_rows[base + k], contact_table.sizes[base + k]
@@ -200,7 +205,7 @@ def _fill_rows(
 def _begin_rows(
     geometry: GeometryTable, room: GeometryWork, pair: int, first: int, width: int, parts: Floats, own: Floats
 ):
-    """Say which components the rows of a contact have, and begin with zeros."""
+    """Write the components that the rows of a contact depend on, and set their ``parts`` and ``own`` to zero."""
     one, other = geometry.bodies1[pair], geometry.bodies2[pair]
     c1 = geometry.owners[one] if one >= 0 else -1
     c2 = geometry.owners[other] if other >= 0 else -1
@@ -225,7 +230,10 @@ def _add_row(
     dz: float,
     length: float,
 ):
-    """Add what both bodies give to a row along d: of the point that touches, or of the turn times a length."""
+    """Add the relative velocity of both bodies along d to a row.
+
+    For ``length`` = 0 it is the velocity of the contact point, otherwise the angular velocity times ``length``.
+    """
     geometry = table.contact_table.geometry
     for s in range(2):
         body = geometry.bodies2[pair] if s == 0 else geometry.bodies1[pair]
@@ -255,14 +263,14 @@ def _add_row(
 
 @internal
 def _from_origin(room: GeometryWork, body: int, seen: ContactPoint):
-    """Return the point that touches, from the origin of a body."""
+    """Return the vector [m] from the origin of a body to the contact point."""
     origin = room.places + cl.N_POSE * body
     return seen.x - origin[0], seen.y - origin[1], seen.z - origin[2]
 
 
 @internal
 def _turn_rows(table: Table, room: GeometryWork, count: int, later: int):
-    """Write by how much the rows are others where they are at the end; zero for contacts that are no longer there."""
+    """Write the change of the rows from the middle to the end of the step; zero for contacts that have gone there."""
     contact_table, first = table.contact_table, 0
     geometry, base = contact_table.geometry, tl.lasting_contacts(contact_table)
     for k in range(count):
@@ -283,7 +291,7 @@ def _turn_rows(table: Table, room: GeometryWork, count: int, later: int):
 
 @internal
 def _recall(table: Table, h: float, begun: Slot, work: ContactWork, room: GeometryWork, count: int):
-    """Write gaps where the step begins, and the forces that lasted there."""
+    """Write the gaps at the start of the step to ``work.gap`` and the stored lasting forces to ``begun.lasting``."""
     contact_table, first = table.contact_table, 0
     geometry, base, many = contact_table.geometry, tl.lasting_contacts(contact_table), int(begun.facts.kept)
     v, closed = work.middle + table.nq, contact_table.settings.closed
@@ -310,7 +318,10 @@ def _recall(table: Table, h: float, begun: Slot, work: ContactWork, room: Geomet
 
 @internal
 def _is_alone(others: Floats, width: int, many: int, at: int, found: Floats, count: int, k: int):
-    """Tell whether a pair has one contact, both here and among others of a width."""
+    """Return True if a pair has a single contact: record k of ``found`` and record ``at`` of ``others``.
+
+    The records of ``others`` have ``width`` numbers; ``many`` is their number.
+    """
     alone = True
     if at > 0:
         alone = alone and others[width * (at - 1)] != others[width * at]
@@ -325,7 +336,7 @@ def _is_alone(others: Floats, width: int, many: int, at: int, found: Floats, cou
 
 @internal
 def _resolve(geometry: GeometryTable, seen: ContactPoint, kept: StoredContact, width: int, out: Floats):
-    """Write a force that was kept along the rows of a contact."""
+    """Write the components of a stored force and moment along the rows of a contact to ``out``."""
     pair = int(seen.pair)
     nx, ny, nz = seen.nx, seen.ny, seen.nz
     tx, ty, tz = tangent(nx, ny, nz)
@@ -343,7 +354,7 @@ def _resolve(geometry: GeometryTable, seen: ContactPoint, kept: StoredContact, w
 
 @internal
 def keep_contacts(table: Table, h: float, m: int, kept: Slot, work: ContactWork):
-    """Keep the contacts with their gaps at the end and the forces of the rows that took part."""
+    """Write the contacts, their gaps at the end of the step and the forces of m active rows to the slot ``kept``."""
     contact_table = table.contact_table
     geometry, room, base = contact_table.geometry, work_of(table), tl.lasting_contacts(contact_table)
     kept.facts.kept = contact_table.found
@@ -378,9 +389,9 @@ def keep_contacts(table: Table, h: float, m: int, kept: Slot, work: ContactWork)
 
 @internal
 def find_gaps(table: Table, x: Floats, h: float, out: Floats):
-    """Write the gaps at x, where a step ends, of the contacts that were found in its middle.
+    """Write the gaps [m] at x, the end of a step, of the contacts found at its middle to ``out``.
 
-    One that is no longer there has the gap that the way from the middle on leads to.
+    A contact that is not found at x has the gap at the middle plus the displacement along its normal row.
     """
     contact_table, first = table.contact_table, 0
     geometry, room, base = contact_table.geometry, work_of(table), tl.lasting_contacts(contact_table)
@@ -408,7 +419,10 @@ def find_gaps(table: Table, x: Floats, h: float, out: Floats):
 
 @internal
 def note_way(table: Table, way: Floats, factor: float, begin: bool):
-    """Note a way that the step takes: from its middle on, what has brought it there taken away; then what is added."""
+    """Add ``factor`` times the displacement ``way`` to the displacement since the middle of the step, ``room.moved``.
+
+    ``begin`` sets the displacement to zero first.
+    """
     room = work_of(table)
     if begin:
         fill(room.moved, 0.0, table.nv)
@@ -417,7 +431,7 @@ def note_way(table: Table, way: Floats, factor: float, begin: bool):
 
 @internal
 def _fill_fixed(table: Table, room: GeometryWork):
-    """Write the parts of stops and dry friction, and which components those of the other rows have."""
+    """Write the components of all fixed rows, and the parts of the rows of stops and dry friction."""
     contact_table = table.contact_table
     geometry, contact_rows = contact_table.geometry, contact_table.contact_rows
     for row in range(tl.fixed_rows(contact_table)):
@@ -435,7 +449,10 @@ def _fill_fixed(table: Table, room: GeometryWork):
 
 @internal
 def load_rates(table: Table, h: float, work: ContactWork):
-    """Write the velocities of all rows in the middle and their bias; those of contacts with planes are native."""
+    """Write the velocity and the bias of each contact row at the middle of the step to ``room.rates``, ``room.bias``.
+
+    Rows of plane contacts are copied from the native function, with their parts.
+    """
     contact_table, nv, v = table.contact_table, table.nv, work.middle + table.nq
     geometry, room, contact_rows = contact_table.geometry, work_of(table), contact_table.contact_rows
     for row in range(contact_rows):
@@ -455,7 +472,7 @@ def load_rates(table: Table, h: float, work: ContactWork):
 
 @internal
 def rows_now(contact_table: ContactTable):
-    """Return the number of rows of this step."""
+    """Return the number of rows (contacts, stops, dry friction) of the present step."""
     if contact_table.found == 0:
         return tl.fixed_rows(contact_table)
     last = tl.unilateral_count(contact_table) - 1
@@ -464,7 +481,10 @@ def rows_now(contact_table: ContactTable):
 
 @internal
 def compliance_of_row(geometry: GeometryTable, room: GeometryWork, row: int):
-    """Write the acceleration by a unit force on a row, where those by unit forces on velocities are known."""
+    """Write the compliance column of a row to ``room.compliance_column``, in parts: its acceleration by a unit force.
+
+    Needs the compliance of the velocities, ``room.block``.
+    """
     for s in range(2):
         c = int(room.shared[2 * row + s])
         if c < 0:

@@ -1,13 +1,14 @@
-"""Rows that depend on each other made to agree: of their turn within a step what no motion has is taken off.
+"""Drift h/2 Ḣ v of redundant contact rows made consistent: the part e that no motion has is removed from b.
 
-The velocities b of a step have the turn h/2 Ḣ v of the rows up to its end. Those of four corners of a box then do not
-quite belong to one motion: one of them has to slip, by 1e-7 of what they do, and which way it does decides on friction.
-Such a problem is as hard to solve as its answer is without meaning. What is taken off is
+The velocities b of a step contain the drift h/2 Ḣ v, by which the rows turn up to the end of the step. The drifts of
+the four corners of a box do not belong to one motion: one corner has to slip, by 1e-7 of the drift, and its direction
+decides on the friction forces. This contact problem is hard to solve, and its solution has no physical meaning. The
+part removed is
 
-    e = (ρ (W + ρ)⁻¹)ᵏ h/2 Ḣ v,
+    e = (ρ (W + ρ)⁻¹)ᵏ h/2 Ḣ v.
 
-the part that no forces change, with a small ρ and a few k (iterated Tikhonov regularization: Engl, Hanke and Neubauer,
-Regularization of Inverse Problems, 1996, 5.1).
+No forces change e. ρ is small and k a few (iterated Tikhonov regularization: Engl, Hanke and Neubauer, Regularization
+of Inverse Problems, 1996, 5.1).
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 @internal
 def remove_inconsistent_drift(table: ContactProblem, work: ContactWorkspace, m: int):
-    """Remove the inconsistent drift with W as one matrix; return False where none was removed."""
+    """Subtract the inconsistent drift from b (work.velocities), for dense W; return False if there is none."""
     if not exists(table.turn):
         return False
     matrix, left = work.matrix, work.way
@@ -44,7 +45,7 @@ def remove_inconsistent_drift(table: ContactProblem, work: ContactWorkspace, m: 
 
 @internal
 def make_parts_agree(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
-    """Remove the inconsistent drift of rows that are given by their parts (large problems)."""
+    """Subtract the inconsistent drift from b for rows stored in parts (large problems); return False if none."""
     if not exists(table.turn):
         return False
     parts, left = table.parts, work.way
@@ -73,7 +74,7 @@ def make_parts_agree(table: ContactProblem, work: ContactWorkspace, m: int, bloc
 
 @internal
 def _take_off(work: ContactWorkspace, left: Floats, m: int):
-    """Take what is left of the turn off b."""
+    """Subtract the inconsistent drift ``left`` from b (work.velocities); return False if ``left`` is rounding."""
     if not (is_finite(left, m) and dot(left, left, m) > NO_DRIFT * NO_DRIFT):
         return False
     axpy(-1.0, left, work.velocities, m)

@@ -1,4 +1,4 @@
-"""The contact problem of a step by islands: components of velocities that contacts join, each a problem of its own."""
+"""Contact problems of a step, one for each island: a set of components of velocities that active contacts join."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.acceleration import are_regular
 from sarrus.kernels.solve.tolerances import CLEARANCE_OF_STAGE
 
-# How often sweeps may lead the contact problem to another beginning. A first pass does with what that comes to.
+# Restarts of the contact problem by sweeps, at most.
 BEGINNINGS = 5
-# Of islands with many rows; and where that has not led to what is usual.
+# Restarts for islands with more than `FEW` rows; and restarts of the final pass if the residual is still too large.
 BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
-# Rows of an island up to which its problem is solved with W as it is.
+# Largest number of rows of an island whose contact problem is solved with dense W.
 FEW = 36
 
 
 @internal
 def compute_compliance(table: Table, work: ContactWork):
-    """Find the accelerations by unit forces on all velocities: those of one number in all components at once."""
+    """Write the compliance (acceleration by a unit force) of every velocity to ``room.block``, one block a component.
+
+    The j-th velocities of all components are loaded at once, since the components are independent without contacts.
+    """
     contact_table, nv, size = table.contact_table, table.nv, la.input_size(table)
     geometry, room, force = contact_table.geometry, work_of(table), contact_table.settings.force
     tau, j = work.middle + (size - nv), 0
@@ -52,7 +55,7 @@ def compute_compliance(table: Table, work: ContactWork):
 
 @internal
 def _push_all(geometry: GeometryTable, j: int, force: float, tau: Floats, stride: int):
-    """Add a force on the j-th velocity of every component."""
+    """Add ``force`` on the j-th velocity of every component to ``tau``, whose entries are ``stride`` apart."""
     for c in range(geometry.components):
         if j < geometry.starts[c + 1] - geometry.starts[c]:
             tau[stride * geometry.order[geometry.starts[c] + j]] += force
@@ -62,7 +65,7 @@ def _push_all(geometry: GeometryTable, j: int, force: float, tau: Floats, stride
 def _take(
     geometry: GeometryTable, room: GeometryWork, j: int, a: Floats, stride: int, free: Floats, force: float
 ):
-    """Take the columns of all components from the acceleration by such forces."""
+    """Write the j-th compliance column of every component, from the acceleration ``a`` by ``force`` on velocity j."""
     for c in range(geometry.components):
         first, n = geometry.starts[c], geometry.starts[c + 1] - geometry.starts[c]
         if j < n:
@@ -74,7 +77,7 @@ def _take(
 
 @internal
 def _joint_compliance(table: Table, geometry: GeometryTable, room: GeometryWork, j: int, work: ContactWork):
-    """Compute compliance columns of several velocities at once; return how many before the first that failed."""
+    """Write compliance columns of up to `LANES` velocities from j on; return how many precede the first failure."""
     nq, nv, size, force = table.nq, table.nv, la.input_size(table), table.contact_table.settings.force
     count = min(LANES, geometry.widest - j)
     for i in range(size):
@@ -96,7 +99,7 @@ def _joint_compliance(table: Table, geometry: GeometryTable, room: GeometryWork,
 
 @internal
 def _leader(room: GeometryWork, c: int):
-    """Return the component that stands for the island of another one."""
+    """Return the component whose number is the island of component c."""
     while room.leader[c] != c:
         c = int(room.leader[c])
     return c
@@ -104,7 +107,7 @@ def _leader(room: GeometryWork, c: int):
 
 @internal
 def _join(table: Table, room: GeometryWork, m: int, work: ContactWork):
-    """Find the islands of the components."""
+    """Write the islands of the components, joined by the m active rows, to ``room.leader``."""
     for c in range(table.contact_table.geometry.components):
         room.leader[c] = c
     for i in range(m):
@@ -117,14 +120,14 @@ def _join(table: Table, room: GeometryWork, m: int, work: ContactWork):
 
 @internal
 def _island_of(room: GeometryWork, row: int):
-    """Return the island of a row."""
+    """Return the number of the island that a row belongs to."""
     one = int(room.shared[2 * row])
     return _leader(room, one if one >= 0 else int(room.shared[2 * row + 1]))
 
 
 @internal
 def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: ContactWork):
-    """Solve the problems of the m rows that take part; −1 where one has no answer, else m."""
+    """Write the impulses of m active rows to ``work.impulses``, island by island; return m, −1 if a solve fails."""
     contact_table, problem = table.contact_table, table.contact_table.problem
     geometry, room = contact_table.geometry, work_of(table)
     if room.ready[0] == 0.0:
@@ -177,10 +180,10 @@ def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: 
 
 @internal
 def keep_rows(given: Floats, turn: Floats, m: int):
-    """Take the turn of the rows off their velocities where something closes within the step.
+    """Subtract the drift ``turn`` of m rows from their velocities ``given``; for steps in which a contact closes.
 
-    With rows as they are in the middle impacts take energy, whatever closes with what: vᵀM v falls as far as r and
-    H v obey the laws. Impulses that held against the turn up to the end would do work.
+    With the rows at the middle of the step every impact dissipates energy: vᵀM v decreases if r and H v obey the
+    laws. Impulses that also cancel the drift up to the end of the step would do work.
     """
     axpy(-1.0, turn, given, m)
     fill(turn, 0.0, m)
@@ -188,7 +191,7 @@ def keep_rows(given: Floats, turn: Floats, m: int):
 
 @internal
 def _gather(table: Table, room: GeometryWork, island: int, contacts: int, blocks: int, work: ContactWork):
-    """Bring what belongs to an island to its problem; return the number of rows."""
+    """Write the rows and blocks of an island to its contact problem; return the number of rows."""
     contact_table, problem = table.contact_table, table.contact_table.problem
     i, count, found, closes = 0, 0, 0, False
     for block in range(blocks):
@@ -216,7 +219,7 @@ def _gather(table: Table, room: GeometryWork, island: int, contacts: int, blocks
 
 @internal
 def _assemble(geometry: GeometryTable, room: GeometryWork, m: int, work: ContactWork):
-    """Write W of an island; False where something is not finite."""
+    """Write the Delassus matrix W (m × m) of an island; return False if an entry is not finite."""
     for i in range(m):
         row = int(work.which[int(room.chosen[i])])
         for j in range(i + 1):
@@ -234,7 +237,7 @@ def _assemble(geometry: GeometryTable, room: GeometryWork, m: int, work: Contact
 
 @internal
 def _lay_parts(contact_table: ContactTable, room: GeometryWork, m: int, work: ContactWork):
-    """Hand over an island by the parts of its rows, with the diagonal of W; False where something is not finite."""
+    """Write the row numbers of an island and the diagonal of W for a solve by parts; return False if not finite."""
     geometry, parts = contact_table.geometry, contact_table.problem.parts
     parts.count = m
     for i in range(m):
@@ -253,9 +256,9 @@ def _lay_parts(contact_table: ContactTable, room: GeometryWork, m: int, work: Co
 
 @internal
 def _may_stick(table: Table, x: Floats, h: float, room: GeometryWork, m: int, work: ContactWork):
-    """Give contacts that slide the other way in the end, and so stop in between, the coefficient of sticking.
+    """Set the static coefficient for contacts whose slip reverses within the step; return False if there are none.
 
-    False where there is none.
+    A contact that slides in the opposite direction at the end has stopped in between, and may stick.
     """
     contact_table, problem, at, found, known = (
         table.contact_table,
@@ -283,7 +286,7 @@ def _may_stick(table: Table, x: Floats, h: float, room: GeometryWork, m: int, wo
 
 @internal
 def _load_way(table: Table, room: GeometryWork, m: int, work: ContactWork):
-    """Write the change of velocities by the impulses of an island to ``way``."""
+    """Write the change of the generalized velocities by the impulses of an island to ``work.way``."""
     fill(work.way, 0.0, table.nv)
     for i in range(m):
         row = int(work.which[int(room.chosen[i])])
@@ -292,14 +295,14 @@ def _load_way(table: Table, room: GeometryWork, m: int, work: ContactWork):
 
 @internal
 def _speed_ahead(table: Table, room: GeometryWork, i: int, work: ContactWork):
-    """Return the velocity of a row of an island at the end."""
+    """Return the velocity of the i-th row of an island at the end of the step; needs ``work.way``."""
     row = int(work.which[int(room.chosen[i])])
     return room.given[i] + along_parts(table.contact_table.geometry, room, room.parts, row, work.way)
 
 
 @internal
 def _breaks_loose(table: Table, room: GeometryWork, m: int, work: ContactWork):
-    """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
+    """Set the sliding coefficient for contacts that slide with the static one; return False if there are none."""
     contact_table, problem, at, found = table.contact_table, table.contact_table.problem, 0, False
     loose = True
     for block in range(problem.contacts):
@@ -323,11 +326,11 @@ def _breaks_loose(table: Table, room: GeometryWork, m: int, work: ContactWork):
 
 @internal
 def close_gaps(table: Table, count: int, work: ContactWork):
-    """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them as far as can be.
+    """Replace the gaps of ``count`` rows in ``work.velocity`` by forces that close the gaps as far as possible.
 
-    The rows are those at ``work.given`` among those that take part. Conjugate residuals (Stiefel, Commentarii
-    Mathematici Helvetici 29, 1955) leave less with every step, also of gaps that redundant rows cannot close together;
-    conjugate gradients would go astray there. What is left of the others is closed next.
+    ``work.given`` holds the numbers of the rows in the list of active rows. Conjugate residuals (Stiefel, Commentarii
+    Mathematici Helvetici 29, 1955) reduce the remaining gaps with every step, even if redundant rows cannot close all
+    gaps together; conjugate gradients diverge then.
     """
     room = work_of(table)
     forces, left, way = work.velocity, room.given, room.impulses
@@ -354,7 +357,7 @@ def close_gaps(table: Table, count: int, work: ContactWork):
 
 @internal
 def _close(table: Table, count: int, forces: Floats, out: Floats, work: ContactWork):
-    """Write by how much forces on the chosen rows close their gaps."""
+    """Write W ``forces`` of the chosen rows to ``out``: the change of their gaps, with the Delassus matrix W."""
     geometry, room = table.contact_table.geometry, work_of(table)
     fill(work.way, 0.0, table.nv)
     for i in range(count):

@@ -1,8 +1,9 @@
 """Contact points of geometries: MuJoCo's narrow phase, called for the pairs whose bounding spheres overlap.
 
-Its general function for convex bodies (GJK and EPA) takes the normal from the difference of the nearest points, of
-which nothing is left where they touch: at a gap of 1e-12 the normal is wrong by 1e-4. So there the geometries are moved
-into each other along it by 1e-8 of their size, which leaves normal and place as they are: then it is right to 1e-13.
+MuJoCo's general function for convex bodies (GJK and EPA) takes the normal from the difference of the nearest points,
+which vanishes at contact: at a gap of 1e-12 the normal is wrong by 1e-4. At small gaps the geometries are therefore
+moved into each other along the normal by 1e-8 of their size, which changes neither normal nor contact point: the
+normal is then right to 1e-13.
 """
 
 from __future__ import annotations
@@ -17,13 +18,13 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_narrow_phase, call_native
 from sarrus.kernels.platform.pointers import contact_point_at, internal, raw_contact_at
 
-# No room for what was found.
+# More contacts were found than there is room for.
 FULL = -1
 
 
 @internal
 def place(geometry: GeometryTable, x: Floats, places: Floats):
-    """Put the geometries where bodies carry them at x."""
+    """Write the positions and rotations of the geometries at x; the poses of the bodies go to ``places``."""
     call_native(geometry.placement, x, places)
     for k in range(geometry.moving):
         body, own, geom = (
@@ -41,7 +42,10 @@ def place(geometry: GeometryTable, x: Floats, places: Floats):
 
 @internal
 def collide(geometry: GeometryTable, margin: float, out: Floats):
-    """Write what is nearer than ``margin`` and the margin of its pair; return how much, `FULL` without room for it."""
+    """Write the contact points with a gap up to ``margin`` [m] to ``out``; return their number, `FULL` if too many.
+
+    The gap is the distance less the margin of the pair.
+    """
     count = 0
     for k in range(geometry.pairs):
         limit = margin + geometry.event_functions[k]
@@ -65,7 +69,7 @@ def collide(geometry: GeometryTable, margin: float, out: Floats):
 
 @internal
 def _may_meet(geometry: GeometryTable, k: int, limit: float):
-    """Tell whether the bounding spheres of a pair meet; of an unbounded plane, whether it meets that of the other."""
+    """Return True if the bounding spheres (or plane and sphere) of a pair are within ``limit`` [m] of each other."""
     one, other = geometry.positions + 3 * geometry.ones[k], geometry.positions + 3 * geometry.others[k]
     reach, square, height = geometry.reaches[k], 0.0, 0.0
     rotation = geometry.rotations + 9 * geometry.ones[k]
@@ -80,7 +84,7 @@ def _may_meet(geometry: GeometryTable, k: int, limit: float):
 
 @internal
 def _look(geometry: GeometryTable, k: int, limit: float):
-    """Have MuJoCo find the contacts of a pair; return how many, and by how much deeper they were looked for."""
+    """Return the number of contacts of a pair found by MuJoCo, and the depth [m] by which it was pushed together."""
     found = _call(geometry, k, limit)
     if found == 0 or geometry.general[k] == 0:
         return found, 0.0
@@ -103,7 +107,7 @@ def _look(geometry: GeometryTable, k: int, limit: float):
 
 @internal
 def _call(geometry: GeometryTable, k: int, limit: float):
-    """Call the function of a pair."""
+    """Return the number of contacts that MuJoCo's function of a pair writes to ``geometry.contacts``."""
     return call_narrow_phase(
         geometry.functions[k],
         geometry.mj_model,
@@ -116,7 +120,7 @@ def _call(geometry: GeometryTable, k: int, limit: float):
 
 
 def find_contacts(table: cl.GeometryTable, x: cl.Floats, level: int) -> int:
-    """Write the contacts at x that are nearer than ``level`` micrometres to what was ``found``; return their number."""
+    """Write the contacts at x with a gap up to ``level`` micrometres to ``found``; return their number or `FULL`."""
     work = cl.geometry_work(table, 0, 0)
     place(table, x, work.places)
     return collide(table, MICROMETRE * level, work.found)
@@ -124,10 +128,10 @@ def find_contacts(table: cl.GeometryTable, x: cl.Floats, level: int) -> int:
 
 @internal
 def nearest(seen: ContactPoint, first: int, candidates: Floats, width: int, count: int):
-    """Return which of the candidates is nearest to a contact of the same pair, −1: none is; and where to go on.
+    """Return the number of the candidate nearest to a contact of the same pair (−1: none), and the next ``first``.
 
-    Candidates ascend by pair; they are records of a width that begin with pair, gap and point. ``first`` is the
-    earliest that counts, for contacts that ascend too.
+    The candidates are ``count`` records of ``width`` numbers, sorted by pair, that begin with pair, gap and point.
+    The search starts at record ``first``; the contacts of successive calls are sorted by pair, too.
     """
     while first < count and candidates[width * first] < seen.pair:
         first += 1

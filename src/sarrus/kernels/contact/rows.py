@@ -1,4 +1,4 @@
-"""Rows of contacts, stops and joints with dry friction in kernels: what they are along, their gaps and speeds."""
+"""Rows of contacts, stops and joints with dry friction: their Jacobian rows, gaps and velocities."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 @internal
 def forget(table: Table):
-    """Have a run begin: nothing is known of a step before."""
+    """Clear the slots of earlier steps and the failure flag, at the start of a run."""
     contact_table = table.contact_table
     fill(contact_table.slots, 0.0, (tl.ROOM + 1) * tl.slot_size(contact_table, table.nv))
     contact_table.failed = contact_table.given = contact_table.turn = 0
@@ -35,15 +35,16 @@ def forget(table: Table):
 
 @internal
 def comes_back(contact_table: ContactTable, s: int):
-    """Tell whether a coordinate began beyond a limit and was not inside of it since."""
+    """Return True if the coordinate of stop s began beyond its limit and has not been inside it since."""
     return contact_table.bounds[s] != contact_table.given_bounds[s]
 
 
 @internal
 def follow_back(table: Table, x: Floats, turned: bool):
-    """Have the bounds of coordinates that began beyond their limits follow these as far as they have come back.
+    """Move the bounds of coordinates that began beyond their limits along with the coordinates as these come back.
 
-    In steps in time where they have ``turned``: a bound next to what leaves it would push within the step.
+    With ``turned`` (time stepping) a bound stays while its coordinate moves away from it: a bound next to the
+    coordinate would push within the step.
     """
     contact_table = table.contact_table
     for s in range(contact_table.stops):
@@ -58,7 +59,10 @@ def follow_back(table: Table, x: Floats, turned: bool):
 
 @internal
 def begin_where_beyond(contact_table: ContactTable, x: Floats):
-    """Have bounds act where coordinates are that are beyond them, if a step before did not end there."""
+    """Set the bound of a coordinate beyond its limit to the coordinate, and to the limit otherwise.
+
+    Bounds of coordinates at which the previous step ended stay as they are.
+    """
     for s in range(contact_table.stops):
         place, bound = x[contact_table.coordinates[s]], contact_table.given_bounds[s]
         if place != contact_table.ends[s]:
@@ -68,14 +72,14 @@ def begin_where_beyond(contact_table: ContactTable, x: Floats):
 
 @internal
 def scale_of(contact_table: ContactTable, k: int):
-    """Return what tolerances of gaps and speeds of a block are times those of contacts."""
+    """Return the factor of the gap and speed tolerances of block k relative to those of a contact."""
     own = k - contact_table.contacts
     return contact_table.scales[own] if 0 <= own < contact_table.stops else 1.0
 
 
 @internal
 def scale_of_row(contact_table: ContactTable, row: int):
-    """Return what tolerances of speeds of a row are times those of contacts."""
+    """Return the factor of the speed tolerance of a row relative to that of a contact row."""
     own = row - contact_table.contact_rows
     return contact_table.scales[own] if 0 <= own < contact_table.stops + contact_table.dry else 1.0
 
@@ -89,25 +93,25 @@ def rest_speed_of(contact_table: ContactTable, k: int):
 
 @internal
 def still_speed(table: Table, v: Floats):
-    """Return the speed [m/s] that is none, of contacts, at the velocity v of the mechanism."""
+    """Return the stick speed [m/s] of contacts at the generalized velocity v: a slower slip counts as zero."""
     return table.contact_table.settings.stick_speed * (1.0 + longest_entry(table, v))
 
 
 @internal
 def keep_slots(contact_table: ContactTable, nv: int):
-    """Put aside what is known of the last steps, before others are tried."""
+    """Copy the slots of the last steps to ``kept``, before trial steps overwrite them."""
     copy(contact_table.slots, contact_table.kept, (tl.ROOM + 1) * tl.slot_size(contact_table, nv))
 
 
 @internal
 def restore_slots(contact_table: ContactTable, nv: int):
-    """Forget the steps that were tried."""
+    """Copy ``kept`` back to the slots, which discards the trial steps."""
     copy(contact_table.kept, contact_table.slots, (tl.ROOM + 1) * tl.slot_size(contact_table, nv))
 
 
 @internal
 def find_slot(table: Table, x: Floats):
-    """Return which slot knows the step that ended at x, −1 where none does."""
+    """Return the number of the slot of the step that ended at x, −1 if there is none."""
     time = x[table.nq + table.nv + table.nu]
     for k in range(tl.ROOM):
         facts = tl.slot(table.contact_table, table.nv, k).facts
@@ -118,7 +122,7 @@ def find_slot(table: Table, x: Floats):
 
 @internal
 def keep(table: Table, x: Floats):
-    """Keep what is known of the step that ended at x, whatever is tried after it."""
+    """Copy the slot of the step that ended at x to slot 1, which trial steps do not overwrite."""
     found, length = find_slot(table, x), tl.slot_size(table.contact_table, table.nv)
     if found > 1:
         copy(table.contact_table.slots + found * length, table.contact_table.slots + length, length)
@@ -126,7 +130,7 @@ def keep(table: Table, x: Floats):
 
 @internal
 def power_before(table: Table, x: Floats):
-    """Bring what is known of the end of a step at x to the first slot; return the power of the forces there."""
+    """Copy the slot of the step that ended at x to slot 0; return the power of its contact forces, 0 if none act."""
     if table.contact_table.n_active == 0:
         return 0.0
     found, length = find_slot(table, x), tl.slot_size(table.contact_table, table.nv)
@@ -137,7 +141,10 @@ def power_before(table: Table, x: Floats):
 
 @internal
 def note_end(table: Table, time: float, h: float, work_done: float):
-    """Note where a step of length h ends that begins where the first slot says, and the work of the forces in it."""
+    """Write end time, length h and energy loss of a step that begins at slot 0 to the next slot.
+
+    ``work_done`` is the work of the contact forces in the step.
+    """
     contact_table = table.contact_table
     if contact_table.n_active == 0:
         return
@@ -150,19 +157,22 @@ def note_end(table: Table, time: float, h: float, work_done: float):
 
 @internal
 def row_of(table: Table, work: ContactWork, row: int):
-    """Return where a row begins: that of a contact as it is, a row of one entry for the others."""
+    """Return the address of the Jacobian row (nv) of a contact row in ``work.native``."""
     return work.native + 2 * table.contact_table.contact_rows + row * table.nv
 
 
 @internal
 def hurry_of(table: Table, work: ContactWork):
-    """Return the size of accelerations, and one more, in radians and characteristic lengths."""
+    """Return 1 + the largest free acceleration, in radians and characteristic lengths."""
     return 1.0 + longest_entry(table, work.free)
 
 
 @internal
 def free_response(table: Table, work: ContactWork, row: int):
-    """Return about what a row's response is without constraints, and its size in radians and characteristic lengths."""
+    """Return the approximate compliance of a row without constraints, and the size of its Jacobian row.
+
+    The size is in radians and characteristic lengths.
+    """
     contact_table, factors, free, reach = table.contact_table, la.factors_of(table), 0.0, 0.0
     if row >= contact_table.contact_rows:
         k = contact_table.speeds[row - contact_table.contact_rows]
@@ -176,10 +186,10 @@ def free_response(table: Table, work: ContactWork, row: int):
 
 @internal
 def lift_of(table: Table, work: ContactWork, row: int):
-    """Return the force or torque with which the response of a row is found, as a difference of accelerations.
+    """Return the force or torque from which the compliance of a row is found, as a difference of accelerations.
 
-    Where these are far larger than it, in radians and characteristic lengths, it grows with them: else the difference
-    would be rounding.
+    It grows with the free accelerations if these are far larger than the acceleration by the usual force; otherwise
+    the difference would be rounding.
     """
     settings = table.contact_table.settings
     length = settings.stick_speed / STILL
@@ -189,7 +199,7 @@ def lift_of(table: Table, work: ContactWork, row: int):
 
 @internal
 def is_held(table: Table, work: ContactWork, row: int, response: float):
-    """Tell whether the constraints hold a row, so that its response to a force on itself is rounding."""
+    """Return True if the constraints hold a row, so that its own compliance ``response`` is rounding."""
     free, reach = free_response(table, work, row)
     noise = HELD_ROUNDING * hurry_of(table, work) / lift_of(table, work, row)
     return abs(response) <= HELD_BY_CONSTRAINTS * free + noise * reach
@@ -197,7 +207,7 @@ def is_held(table: Table, work: ContactWork, row: int, response: float):
 
 @internal
 def along(table: Table, work: ContactWork, row: int, v: Floats):
-    """Return the velocity of a row for the generalized velocity v, without what moves by itself."""
+    """Return the product of a Jacobian row and the generalized velocity v, without prescribed motion."""
     contact_table, nv = table.contact_table, table.nv
     if exists(contact_table.geometry):
         room = work_of(table)
@@ -211,7 +221,7 @@ def along(table: Table, work: ContactWork, row: int, v: Floats):
 
 @internal
 def add_row(table: Table, work: ContactWork, row: int, factor: float, out: Floats):
-    """Add a multiple of a row."""
+    """Add ``factor`` times a Jacobian row to ``out`` (nv)."""
     contact_table = table.contact_table
     if exists(contact_table.geometry):
         room = work_of(table)
@@ -228,7 +238,7 @@ def add_row(table: Table, work: ContactWork, row: int, factor: float, out: Float
 
 @internal
 def add_force(table: Table, work: ContactWork, row: int, factor: float, out: Floats):
-    """Add a multiple of the generalized force of a row: with the friction of what slides, if it is a normal one."""
+    """Add ``factor`` times the generalized force of a row, with its sliding friction if normal, to ``out`` (nv)."""
     add_row(table, work, row, factor, out)
     for j in range(row + 1, row + table.contact_table.widths[row]):
         if work.drag[j] != 0.0:
@@ -237,7 +247,7 @@ def add_force(table: Table, work: ContactWork, row: int, factor: float, out: Flo
 
 @internal
 def add_response(table: Table, work: ContactWork, row: int, factor: float, out: Floats):
-    """Add a multiple of the acceleration by a unit force on a row."""
+    """Add ``factor`` times the compliance column of a row to ``out`` (nv)."""
     if exists(table.contact_table.geometry):
         room = work_of(table)
         add_parts(table.contact_table.geometry, room, room.compliance_column, row, factor, out)
@@ -247,7 +257,7 @@ def add_response(table: Table, work: ContactWork, row: int, factor: float, out: 
 
 @internal
 def load_motion(table: Table, h: float, work: ContactWork):
-    """Write velocities of rows in the middle, the bias of their derivatives, and rows."""
+    """Write velocities, acceleration bias and Jacobian rows of contacts at the middle of a step to the workspace."""
     contact_table = table.contact_table
     if contact_table.contacts > 0:
         call_native(contact_table.motion, work.middle, work.native)
@@ -257,19 +267,19 @@ def load_motion(table: Table, h: float, work: ContactWork):
 
 @internal
 def drifts(contact_table: ContactTable, row: int):
-    """Tell whether a row may move by itself and turn: those of contacts do."""
+    """Return True if a row is a contact row, whose direction changes and whose surface may have prescribed motion."""
     return row < contact_table.contact_rows or row >= tl.fixed_rows(contact_table)
 
 
 @internal
 def rate_of(table: Table, work: ContactWork, row: int):
-    """Return the velocity of a row that drifts, in the middle."""
+    """Return the velocity of a contact row at the middle of the step."""
     return work_of(table).rates[row] if exists(table.contact_table.geometry) else work.native[row]
 
 
 @internal
 def bias_of(table: Table, work: ContactWork, row: int):
-    """Return the bias of its derivative."""
+    """Return the acceleration bias of a contact row at the middle of the step."""
     if exists(table.contact_table.geometry):
         return work_of(table).bias[row]
     return work.native[table.contact_table.contact_rows + row]
@@ -277,7 +287,7 @@ def bias_of(table: Table, work: ContactWork, row: int):
 
 @internal
 def drift_of(table: Table, work: ContactWork, row: int):
-    """Return the velocity that a row has by itself, in the middle."""
+    """Return the velocity of a row by prescribed motion alone, at the middle of the step."""
     if not drifts(table.contact_table, row):
         return 0.0
     return rate_of(table, work, row) - along(table, work, row, work.middle + table.nq)
@@ -285,13 +295,13 @@ def drift_of(table: Table, work: ContactWork, row: int):
 
 @internal
 def turn_of(table: Table, h: float, row: int, work: ContactWork):
-    """Return by how much the velocity of a row changes from the middle to the end of a step as the row turns."""
+    """Return the change of the velocity of a row from the middle to the end of a step by the row's own change."""
     return 0.5 * h * bias_of(table, work, row) if drifts(table.contact_table, row) else 0.0
 
 
 @internal
 def load_gaps(contact_table: ContactTable, x: Floats, out: Floats):
-    """Write the gaps at x."""
+    """Write the gaps of plane contacts and stops at x to ``out``."""
     if contact_table.contacts > 0:
         call_native(contact_table.gaps, x, out)
     for s in range(contact_table.stops):
@@ -302,7 +312,7 @@ def load_gaps(contact_table: ContactTable, x: Floats, out: Floats):
 
 @internal
 def load_gaps_behind(table: Table, x: Floats, h: float, work: ContactWork):
-    """Write the gaps at x, where a step of length h ends."""
+    """Write all gaps at x, the end of a step of length h, to ``work.after``."""
     load_gaps(table.contact_table, x, work.after)
     if exists(table.contact_table.geometry):
         find_gaps(table, x, h, work.after + tl.lasting_contacts(table.contact_table))
@@ -310,13 +320,13 @@ def load_gaps_behind(table: Table, x: Floats, h: float, work: ContactWork):
 
 @internal
 def speed_before(table: Table, work: ContactWork, row: int, v: Floats, h: float):
-    """Return the velocity of a row where the step begins."""
+    """Return the velocity of a row at the start of the step, with the generalized velocity v there."""
     return along(table, work, row, v) + drift_of(table, work, row) - turn_of(table, h, row, work)
 
 
 @internal
 def is_still(table: Table, x: Floats, h: float, row: int, n: int, work: ContactWork):
-    """Tell whether a contact does not slide where the step begins."""
+    """Return True if the slip velocity of a contact at the start of the step is within the stick speed."""
     square = 0.0
     for j in range(1, n):
         square += speed_before(table, work, row + j, x + table.nq, h) ** 2
@@ -325,9 +335,9 @@ def is_still(table: Table, x: Floats, h: float, row: int, n: int, work: ContactW
 
 @internal
 def turns_round(table: Table, x: Floats, h: float, k: int, ahead: Floats, work: ContactWork):
-    """Tell whether a contact that was closed slides the other way at the end of a step: it has stopped in between.
+    """Return True if the slip of a closed contact reverses within a step: the contact has stopped in between.
 
-    ``ahead`` are the velocities of its rows at the end.
+    ``ahead`` holds the velocities of its rows at the end of the step.
     """
     contact_table, forward = table.contact_table, 0.0
     if work.gap[k] > contact_table.settings.closed or contact_table.sizes[k] == 1:

@@ -1,15 +1,14 @@
-"""In which direction a contact slides that is about to stop or has just begun: that of its acceleration.
+"""Friction direction of a contact that is about to stop or has just begun to slide: that of its acceleration.
 
-Friction −μ r_n d against a velocity v d has the direction d turn at a rate of a_⊥ / v, so where v is next to nothing it
-follows from a_t ∥ d, with all that is held: to depend on the velocity there would have a field whose rates are without
-bound, and rounding would choose it. With r the forces of the held rows H, r_n the one of the contact and T its
-tangential rows,
+The friction force −μ r_n d opposes the slip velocity v d. The direction d turns at the rate a_⊥ / v, which has no
+bound as v → 0, and rounding would choose d. At a slow slip d therefore follows from a_t ∥ d, together with the forces
+of the held rows. With r the forces of the held rows H, r_n the normal force of the contact and T its tangential rows,
 
     H (a_f + K Hᵀ r − μ r_n K Tᵀ d) + Ḣ v = 0,    (1 − d dᵀ) (a_t + κ v_t) = 0,    ‖d‖ = 1,
 
-by Newton's method from the direction of before; with the rate κ the velocity turns after the direction. Where several
-contacts are slow at once, or rows are redundant, friction may be shared in other ways, too, and the direction of
-before is kept.
+is solved by Newton's method from the previous direction. With the rate κ the slip velocity turns towards d. If
+several contacts are slow at once, or rows are redundant, the friction forces are not unique, and the previous
+direction is kept.
 """
 
 from __future__ import annotations
@@ -34,13 +33,13 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def begin_speed(contact_table: ContactTable):
-    """Return the slip below which a contact rubs in the direction in which it began, in that of lengths a second."""
+    """Return the slip speed [m/s] below which friction has the direction in which the contact began to slide."""
     return BEGINNING_SLIP * contact_table.settings.slow_speed
 
 
 @internal
 def steered_block(contact_table: ContactTable, m: int, work: ContactWork):
-    """Return which of the m rows that are held is the normal one of the only contact that is slow; −1: none is."""
+    """Return the index, among the m held rows, of the normal row of the only slow contact; −1 if none or several."""
     slow, found = -1, 0
     for i in range(m):
         k = int(work.owner[i])
@@ -58,9 +57,9 @@ def steered_block(contact_table: ContactTable, m: int, work: ContactWork):
 
 @internal
 def add_slow_rows(contact_table: ContactTable, m: int, work: ContactWork):
-    """Write the tangential rows of the contact that is slow behind the m rows that are held; return all of them.
+    """Append the tangential rows of the slow contact to the m held rows; return the number of all rows.
 
-    Just the m rows where none is, or several are.
+    Nothing is appended if no contact or several contacts are slow.
     """
     slow = steered_block(contact_table, m, work)
     if slow < 0:
@@ -74,9 +73,10 @@ def add_slow_rows(contact_table: ContactTable, m: int, work: ContactWork):
 
 @internal
 def steer(contact_table: ContactTable, m: int, count: int, work: ContactWork):
-    """Write the drag of the slow contact, whose tangential rows are those from m on.
+    """Write the friction of the slow contact over its normal force, −μ d, to ``work.drag``.
 
-    ``delassus`` and ``given`` are those of all ``count`` rows. Where no direction is found the drag is as it was.
+    The tangential rows of the contact are rows m to ``count`` − 1; ``delassus`` and ``given`` contain all ``count``
+    rows. If no direction is found, the drag remains as it was.
     """
     normal, n = int(work.owner[m]), count - m
     k, own = int(work.owner[normal]), work.velocity + m
@@ -104,11 +104,11 @@ def steer(contact_table: ContactTable, m: int, count: int, work: ContactWork):
 
 @internal
 def _are_independent(m: int, count: int, work: ContactWork):
-    """Tell whether no row depends on others, by what Gauss's elimination leaves of their diagonal entries of W.
+    """Return True if no row depends on other rows: each pivot of W is large relative to a diagonal entry.
 
-    Of the first m rows those that the constraints hold, which have none, do not matter. Of the tangential ones behind
-    them each is measured by the largest: along one that next to nothing moves, as across a plane mechanism, friction
-    could have any size.
+    Rows among the first m that the constraints hold (diagonal entry zero) are skipped. The pivots of the tangential
+    rows are compared with the largest diagonal entry of the tangential rows: along a row of almost no compliance, as
+    across a plane mechanism, friction could have any size.
     """
     A, largest = work.matrix, 0.0
     copy(work.delassus, A, count * count)
@@ -128,7 +128,7 @@ def _are_independent(m: int, count: int, work: ContactWork):
 
 @internal
 def _find_direction(m: int, count: int, normal: int, mu: float, work: ContactWork):
-    """Find forces and the direction, which begin at ``velocity``; return whether Newton's method did."""
+    """Write forces and direction to ``work.velocity``, which holds the start; return True if Newton converges."""
     scale, d = 0.0, work.velocity
     for i in range(count):
         scale = max(scale, work.delassus[i * (count + 1)])
@@ -144,7 +144,7 @@ def _find_direction(m: int, count: int, normal: int, mu: float, work: ContactWor
 
 @internal
 def _share_of_slip(contact_table: ContactTable, k: int, slip: Floats):
-    """Return how much the direction of a contact is that of its slip: 0 where it is slow, 1 where it is not."""
+    """Return the weight of the slip direction in the friction direction of contact k: 0 if slow, 1 if fast."""
     n, slow = contact_table.sizes[k], contact_table.settings.slow_speed
     part = np.sqrt(dot(slip + 1, slip + 1, n - 1)) / slow - 1.0
     part = min(max(part, 0.0), 1.0)
@@ -153,7 +153,7 @@ def _share_of_slip(contact_table: ContactTable, k: int, slip: Floats):
 
 @internal
 def _load_newton(m: int, count: int, normal: int, mu: float, scale: float, d: Floats, work: ContactWork):
-    """Write Newton's equations at forces and a direction: the matrix, and what is left; return how much that is."""
+    """Write Newton's matrix and the residual at the forces and direction ``d``; return the relative residual."""
     W, J, left, n, push = work.delassus, work.matrix, work.left, count - m, 0.0
     own, a, along_rows = d + m, left + m, work.impulses
     for i in range(m):

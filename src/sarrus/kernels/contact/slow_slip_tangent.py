@@ -1,8 +1,8 @@
-"""Derivatives of the direction of friction of `sarrus.kernels.contact.slow_slip`, by the implicit function theorem.
+"""Derivatives of the friction direction of `sarrus.kernels.contact.slow_slip`, by the implicit function theorem.
 
-Its equations for the forces r of the held rows and the direction d have the matrix of Newton's method; a change of the
-state changes them by that of the accelerations of rows with r and d as they are. Where the direction is partly that of
-the slip, d is taken for the one that the equations have.
+The equations for the forces r of the held rows and the direction d have the matrix of Newton's method. A change of
+the state changes their right-hand side by the change of the row accelerations at constant r and d. If the direction
+is a mean with the slip direction, d is taken for the solution of the equations.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from sarrus.kernels.platform.pointers import internal
 
 @internal
 def slow_contact(contact_table: ContactTable, work: ContactWork):
-    """Return the contact whose direction is found with all that is held, the only one that is slow; −1: none is."""
+    """Return the number of the only slow contact with two or more tangential rows; −1 if none or several."""
     found, count, slow = -1, 0, SLIP_STEERED * contact_table.settings.slow_speed
     for k in range(contact_table.contacts):
         if (
@@ -44,9 +44,10 @@ def slow_contact(contact_table: ContactTable, work: ContactWork):
 
 @internal
 def load_steering(table: Table, m: int, k: int, a: Floats, own: PhaseTangent, work: ContactWork):
-    """Write the inverse of Newton's matrix at the forces on m held rows and the direction of contact k.
+    """Write the inverse of Newton's matrix at the forces of m held rows and the direction of contact k.
 
-    ``a`` is the acceleration there. False where the direction is that of the slip.
+    ``a`` (nv) is the acceleration at this state. Returns False if the direction is that of the slip, if a compliance
+    column is not known, or if the matrix is singular.
     """
     contact_table, nv, row = table.contact_table, table.nv, table.contact_table.first_rows[k]
     n, mu, push = contact_table.sizes[k] - 1, contact_table.friction[k], contact_table.forces[row]
@@ -68,7 +69,7 @@ def load_steering(table: Table, m: int, k: int, a: Floats, own: PhaseTangent, wo
     for i in range(count):
         entries = W + i * count
         scale = max(scale, abs(entries[i]))
-        # the response of the normal row has its friction with it, as J has it
+        # the compliance column of the normal row includes its friction, as J does
         for j in range(m, count):
             entries[j] *= -mu * push
     for i in range(m):
@@ -86,13 +87,13 @@ def load_steering(table: Table, m: int, k: int, a: Floats, own: PhaseTangent, wo
 
 @internal
 def _row(m: int, i: int, row: int, work: ContactWork):
-    """Return the i-th of the rows that are held and the tangential ones of the contact whose first row is ``row``."""
+    """Return the i-th row number of the m held rows and the tangential rows of the contact with first row ``row``."""
     return int(work.which[i]) if i < m else row + 1 + i - m
 
 
 @internal
 def _is_steered(contact_table: ContactTable, row: int, n: int, work: ContactWork, d: Floats):
-    """Tell whether a direction is not that of the slip."""
+    """Return True if the friction direction d differs from the direction of the slip."""
     slip, way, still = (
         work.native + (row + 1),
         contact_table.directions + (row + 1),
@@ -113,7 +114,7 @@ def _is_steered(contact_table: ContactTable, row: int, n: int, work: ContactWork
 def _project(
     table: Table, m: int, n: int, row: int, a: Floats, push: float, own: PhaseTangent, work: ContactWork
 ):
-    """Have the last n rows be those of (1 − d dᵀ) a_t + ½ p (‖d‖² − 1) d, p = ``push``."""
+    """Write the rows of (1 − d dᵀ) a_t + ½ p (‖d‖² − 1) d, p = ``push``, to the last n rows of Newton's matrix."""
     contact_table, count, J, d, total = table.contact_table, m + n, own.newton, own.direction, own.left
     size = 0.0
     for j in range(n):
@@ -135,9 +136,10 @@ def _project(
 
 @internal
 def turn_steered(table: Table, m: int, k: int, own: PhaseTangent, work: ContactWork):
-    """Write the change of the drag of contact k, and add that of the acceleration by it to ``own.turned``.
+    """Write the change of the drag of contact k to ``own.drag``, and add its acceleration (nv) to ``own.turned``.
 
-    ``own.bias`` has the changes of the accelerations of held rows and of its tangential ones, forces as they are.
+    ``own.bias`` holds the changes of the accelerations of the held rows and of the tangential rows of contact k, at
+    constant forces.
     """
     contact_table, row, nv = table.contact_table, table.contact_table.first_rows[k], table.nv
     n, mu, slow = contact_table.sizes[k] - 1, contact_table.friction[k], contact_table.settings.slow_speed

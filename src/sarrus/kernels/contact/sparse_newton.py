@@ -1,8 +1,8 @@
-"""Newton's method for large contact problems: searched steps, whole ones that cross kinks, and sweeps, in turns.
+"""Newton's method for large contact problems: steps with a line search, whole steps across kinks, and sweeps in turn.
 
-A step is halved until F falls. Where that ends, the answer is on the other side of a kink: a few contacts stick, slide
-or open otherwise, and sweeps lead to that. Or rows depend on others and do not agree by a little; then forces that
-could be shared have to change by much until one of them gives way: whole steps do that, with small ridges.
+A step is halved until ‖F‖² decreases. If no halving decreases it, the solution may lie across a kink of F, where a
+few contacts stick, slide or open differently: sweeps lead there. Or redundant rows are slightly inconsistent: then
+shared forces must change by much until one contact slides or opens, which whole steps with small ridges achieve.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from sarrus.kernels.memory.contact_problem_layout import ContactProblem, Contact
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
-# Sweeps to begin with, and before another beginning; twice as many before each that follows.
+# Sweeps before the first start and before the first restart; twice as many before each further restart.
 FIRST_SWEEPS, SWEEPS = 3, 10
 
 
@@ -45,9 +45,10 @@ def solve_by_parts(
     good: float,
     target: float,
 ):
-    """Find forces, with so many beginnings more; write the best to work.best, and return their residual.
+    """Write the contact forces with the smallest residual to work.best; return their residual.
 
-    ``enough`` ends the beginnings; from the first one on ``good`` does.
+    ``tries`` is the largest number of restarts; there is none once the residual is at most ``good``. Each iteration
+    ends at the residual ``target``, or at ``enough`` if it stagnates.
     """
     lay_rows(table, work, m, blocks)
     _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
@@ -81,14 +82,14 @@ def solve_by_parts(
 def _mismatch(
     table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, r: Floats, u: Floats, F: Floats
 ):
-    """Write u = W r + b and F; return its square."""
+    """Write u = W r + b to ``u`` and the residual vector to ``F``; return ‖F‖²."""
     sparse_speeds(table, work, r, u, m, blocks)
     return fr.mismatch(table, work, blocks, r, u, F)
 
 
 @internal
 def _note(work: ContactWorkspace, m: int, found: float, least: float):
-    """Keep the present forces if they are the best; return their residual."""
+    """Copy work.forces to work.best if their residual is below ``found`` and ``least``; return the residual."""
     left = fr.residual(work.gap, work.forces, m, SPARSE_STRETCH)
     if left < min(found, least):
         copy(work.forces, work.best, m)
@@ -97,7 +98,7 @@ def _note(work: ContactWorkspace, m: int, found: float, least: float):
 
 @internal
 def _ends(left: float, found: float, enough: float, target: float):
-    """Tell whether there is no use in another step."""
+    """Return True if the iteration ends: residual ``left`` not finite, at ``target``, or stagnating at ``enough``."""
     return not left < np.inf or left <= target or (found <= enough and left > SPARSE_STAGNATION * found)
 
 
@@ -112,9 +113,11 @@ def _descend(
     enough: float,
     target: float,
 ):
-    """Take searched steps from work.forces; keep what is better than the ``least`` residual, and return the residual.
+    """Iterate Newton's method with a line search from work.forces; return the smallest residual.
 
-    Where there may be ``crossings``, whole steps where a search ends, steps far from the answer are short ones.
+    Forces with a residual below ``least`` are written to work.best. ``crossings`` is the largest number of whole
+    steps taken where the line search fails; if it is not zero, the ridge follows the residual, so that steps far from
+    the solution are short.
     """
     square, found = _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap), np.inf
     softens = crossings > 0
@@ -157,7 +160,10 @@ def _cross(
     enough: float,
     target: float,
 ):
-    """Take whole steps from work.forces; keep what is better than the ``least`` residual, and return the residual."""
+    """Iterate whole Newton steps from work.forces; return the smallest residual.
+
+    Forces with a residual below ``least`` are written to work.best.
+    """
     found = np.inf
     for _ in range(SPARSE_WHOLE_STEPS):
         _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)

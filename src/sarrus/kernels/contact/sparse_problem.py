@@ -1,11 +1,12 @@
-"""Large contact problems, by the parts of their rows: velocities by forces, steps of Newton's method, sweeps.
+"""Large contact problems with rows stored in parts: velocities by forces, Newton steps, sweeps.
 
-A row depends on two components at the most, and W = G K Gᵀ with K between the velocities of each. A step
+A row depends on two components at most, and W = G K Gᵀ, with the rows G and the compliance K, one block for each
+component. A step
 
     (1 − S + T (W + ρ)) δ = −F        becomes        (1 + K Gᵀ D G) w = −K Gᵀ E F,        δ = −E F − D G w,
 
-E = (1 − S + ρ T)⁻¹ and D = E T, one block for each block of rows: as many unknowns as velocities, coupled where a
-contact joins two components (`sarrus.kernels.algebra.block_elimination`). Notation:
+E = (1 − S + ρ T)⁻¹ and D = E T have one block for each block of rows. The unknowns w are as many as velocities,
+coupled where a contact joins two components (`sarrus.kernels.algebra.block_elimination`). Notation:
 `sarrus.kernels.contact.contact_problem`.
 """
 
@@ -28,13 +29,13 @@ from sarrus.kernels.memory.contact_problem_layout import ContactProblem, Contact
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import force_inline, internal
 
-# Rows of a usual contact.
+# Number of rows of a contact with sliding friction: one normal, two tangential.
 USUAL = 3
 
 
 @internal
 def lay_rows(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
-    """Lay the scaled rows one after the other, and order their components if the pattern is a new one."""
+    """Write the scaled rows and compliance columns to the workspace; order the components if the pattern is new."""
     parts = table.parts
     room, w, at = cp.parts_work(parts), parts.widest, 0
     same = room.known[0] == blocks
@@ -68,7 +69,7 @@ def lay_rows(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int)
 
 @internal
 def _components_of(parts: Parts, at: int, n: int):
-    """Return the components that a block of rows depends on, −1: none."""
+    """Return the two components that a block of n rows depends on, −1 where there is none."""
     one, other = -1, -1
     for i in range(at, at + n):
         row = int(parts.rows[i])
@@ -84,21 +85,21 @@ def _components_of(parts: Parts, at: int, n: int):
 
 @force_inline
 def _push(forces: Floats, answers: Floats, stride: int, n: int, out: Floats, width: int):
-    """Add what a block of forces does to the velocities of one component."""
+    """Add the velocities of one component due to n forces of a block to ``out`` (width)."""
     for i in range(n):
         axpy(forces[i], answers + i * stride, out, width)
 
 
 @force_inline
 def _pull(own: Floats, stride: int, n: int, v: Floats, out: Floats, width: int):
-    """Add what the velocities of one component are along a block of rows."""
+    """Add the velocities along n rows of a block due to the velocities v of one component to ``out`` (n)."""
     for i in range(n):
         out[i] += dot(own + i * stride, v, width)
 
 
 @internal
 def push_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, forces: Floats):
-    """Add what the forces of a block do to the velocities."""
+    """Add the velocities K Gᵀ r due to the forces r of block k to ``room.speed``."""
     w = parts.widest
     for s in range(2):
         c = int(room.joined[2 * k + s])
@@ -113,7 +114,7 @@ def push_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, forces: F
 
 @internal
 def pull_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, out: Floats):
-    """Add what the velocities are along the rows of a block."""
+    """Add the velocities G v along the n rows of block k, v = ``room.speed``, to ``out``."""
     w = parts.widest
     for s in range(2):
         c = int(room.joined[2 * k + s])
@@ -128,7 +129,7 @@ def pull_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, out: Floa
 
 @internal
 def push_all(table: ContactProblem, forces: Floats, blocks: int):
-    """Find what the forces of all blocks do to the velocities."""
+    """Write the velocities K Gᵀ r due to the forces r of all blocks to ``room.speed``."""
     room, at = cp.parts_work(table.parts), 0
     fill(room.speed, 0.0, table.parts.velocities)
     for k in range(blocks):
@@ -138,7 +139,7 @@ def push_all(table: ContactProblem, forces: Floats, blocks: int):
 
 @internal
 def pull_all(table: ContactProblem, out: Floats, blocks: int):
-    """Add what the velocities are along the rows of all blocks."""
+    """Add the velocities G v along all rows, v = ``room.speed``, to ``out``."""
     room, at = cp.parts_work(table.parts), 0
     for k in range(blocks):
         pull_block(table.parts, room, k, at, table.sizes[k], out + at)
@@ -147,7 +148,7 @@ def pull_all(table: ContactProblem, out: Floats, blocks: int):
 
 @internal
 def sparse_speeds(table: ContactProblem, work: ContactWorkspace, r: Floats, u: Floats, m: int, blocks: int):
-    """Write u = W r + b."""
+    """Write u = W r + b (m) to ``u``."""
     push_all(table, r, blocks)
     copy(work.velocities, u, m)
     pull_all(table, u, blocks)
@@ -155,7 +156,7 @@ def sparse_speeds(table: ContactProblem, work: ContactWorkspace, r: Floats, u: F
 
 @internal
 def sparse_direction(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, ridge: float):
-    """Write the step of Newton's method to work.way; False where there is none."""
+    """Write the Newton step δ (m) to work.way; return False if the system is singular."""
     parts, way, at = table.parts, work.way, 0
     room = cp.parts_work(parts)
     clear(parts, room)
@@ -185,7 +186,7 @@ def sparse_direction(table: ContactProblem, work: ContactWorkspace, m: int, bloc
 
 @internal
 def couple_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, D: Floats):
-    """Add K Gᵀ D G of a block of rows."""
+    """Add the term K Gᵀ D G of block k to the matrix of the elimination."""
     w, count = parts.widest, int(room.count[0])
     for t in range(2):
         c = int(room.joined[2 * k + t])
@@ -211,7 +212,7 @@ def couple_block(parts: Parts, room: PartsWork, k: int, at: int, n: int, D: Floa
 
 @force_inline
 def _weigh(D: Floats, own: Floats, stride: int, n: int, out: Floats, width: int):
-    """Write the product of D and rows."""
+    """Write D G (n × width) to ``out``: the rows G of a block in one component, ``own``."""
     fill(out, 0.0, n * width)
     for i in range(n):
         for j in range(n):
@@ -220,7 +221,7 @@ def _weigh(D: Floats, own: Floats, stride: int, n: int, out: Floats, width: int)
 
 @force_inline
 def _spread(answers: Floats, stride: int, n: int, product: Floats, out: Floats, rows: int, width: int):
-    """Add the product of transposed answers and what `_weigh` has written."""
+    """Add K Gᵀ D G (rows × width) to ``out``: K Gᵀ are the compliance columns ``answers``, D G is ``product``."""
     for a in range(n):
         for i in range(rows):
             axpy(answers[a * stride + i], product + a * width, out + i * width, width)
@@ -228,7 +229,7 @@ def _spread(answers: Floats, stride: int, n: int, product: Floats, out: Floats, 
 
 @internal
 def _spread_free(answers: Floats, stride: int, product: Floats, out: Floats):
-    """Add the velocities of a contact of free bodies, from a row of the sum that is known."""
+    """Add K Gᵀ D G (6 × 6) of a contact of three rows between free bodies to ``out``, with the loops unrolled."""
     for i in range(FREE):
         row = out + FREE * i
         c0, c1, c2, c3, c4, c5 = row[0], row[1], row[2], row[3], row[4], row[5]
@@ -245,7 +246,7 @@ def _spread_free(answers: Floats, stride: int, product: Floats, out: Floats):
 
 @internal
 def sparse_sweep(table: ContactProblem, work: ContactWorkspace, blocks: int, count: int):
-    """Find the forces of one block after the other, from those there are: some that stick, if they may."""
+    """Update work.forces block by block in ``count`` sweeps; a block sticks if its friction allows it."""
     room = cp.parts_work(table.parts)
     _find_own(table, room, blocks)
     push_all(table, work.forces, blocks)
@@ -258,7 +259,7 @@ def sparse_sweep(table: ContactProblem, work: ContactWorkspace, blocks: int, cou
 
 @internal
 def _visit(table: ContactProblem, work: ContactWorkspace, room: PartsWork, k: int, at: int):
-    """Find the forces of one block with those of others as they are."""
+    """Update the forces of block k, with the forces of all other blocks fixed."""
     n, u = table.sizes[k], work.speeds + at
     copy(work.velocities + at, u, n)
     pull_block(table.parts, room, k, at, n, u)
@@ -268,7 +269,7 @@ def _visit(table: ContactProblem, work: ContactWorkspace, room: PartsWork, k: in
 
 @internal
 def _find_own(table: ContactProblem, room: PartsWork, blocks: int):
-    """Find W of every block of rows and its inverse, once for a problem."""
+    """Write W of every block of rows and its inverse to the workspace, once for each problem."""
     parts, at = table.parts, 0
     if room.known[1] != 0.0:
         return
@@ -290,7 +291,7 @@ def _find_own(table: ContactProblem, room: PartsWork, blocks: int):
 
 @internal
 def _settle(cone: bool, number: float, r: Floats, u: Floats, n: int, room: PartsWork, at: int):
-    """Find the forces of a block with those of others as they are; write by how much they change to ``room.small``."""
+    """Update the forces r of one block, all other blocks fixed; write the change of r to ``room.small``."""
     W, inverse = room.delassus + at * cp.WIDEST, room.inverse + at * cp.WIDEST
     change, trial = room.small, room.small + cp.WIDEST
     for i in range(n):

@@ -1,4 +1,4 @@
-"""The contact problem of a step: responses to forces on rows, and the impulses that obey the laws of contact."""
+"""Contact problem of a step: compliance columns of the active rows, and impulses that obey the laws of contact."""
 
 from __future__ import annotations
 
@@ -26,13 +26,16 @@ from sarrus.kernels.platform.pointers import exists, internal
 from sarrus.kernels.solve.acceleration import are_regular
 from sarrus.kernels.solve.tolerances import CLEARANCE_OF_STAGE
 
-# Responses of so many rows are found one after the other.
+# Up to this number of rows, compliance columns are found one after the other.
 ALONE = 2
 
 
 @internal
 def compliance_column_of_row(table: Table, row: int, work: ContactWork):
-    """Find the acceleration by a unit force on a row, unless it is known."""
+    """Write the compliance column of a row (nv), its acceleration by a unit force, to ``work.response``.
+
+    Does nothing if the column is known.
+    """
     if work.known[row] != 0.0:
         return
     nv, force = table.nv, lift_of(table, work, row)
@@ -49,7 +52,7 @@ def compliance_column_of_row(table: Table, row: int, work: ContactWork):
 
 @internal
 def joint_compliance(table: Table, m: int, work: ContactWork):
-    """Find the accelerations by unit forces on all rows that take part, several at once; what fails is left unknown."""
+    """Write the compliance columns of the m active rows, several at once; columns that fail remain unknown."""
     nq, nv, size, slope = table.nq, table.nv, la.input_size(table), table.contact_table.slope
     states, slopes, at = work.states, work.slopes, 0
     while at < m:
@@ -86,7 +89,7 @@ def joint_compliance(table: Table, m: int, work: ContactWork):
 
 @internal
 def _breaks_loose(contact_table: ContactTable, m: int, work: ContactWork):
-    """Give contacts that slide, although they might have stuck, the coefficient of sliding; False where none does."""
+    """Set the sliding coefficient for contacts that slide with the static one; return False if there are none."""
     block, last, found = -1, -1, False
     for i in range(m):
         k = int(work.owner[i])
@@ -105,9 +108,9 @@ def _breaks_loose(contact_table: ContactTable, m: int, work: ContactWork):
 
 @internal
 def _may_stick(table: Table, x: Floats, h: float, m: int, work: ContactWork):
-    """Give contacts that slide the other way in the end, and so stop in between, the coefficient of sticking.
+    """Set the static coefficient for contacts whose slip reverses within the step; return False if there are none.
 
-    False where there is none.
+    A contact that slides in the opposite direction at the end has stopped in between, and may stick.
     """
     contact_table, problem, at, found = table.contact_table, table.contact_table.problem, 0, False
     for block in range(problem.contacts):
@@ -126,9 +129,10 @@ def _may_stick(table: Table, x: Floats, h: float, m: int, work: ContactWork):
 
 @internal
 def _leave_held(table: Table, m: int, work: ContactWork):
-    """Have rows with friction that the constraints hold, such as a slider's at its dead centre, move nothing.
+    """Decouple friction rows that the constraints hold, such as a slider's at its dead centre, in W.
 
-    Their W is rounding, which may be below zero. With that of free rows in its place impulses oppose what slips.
+    Their computed entries of W are rounding, which may be negative. They become zero, and the diagonal entry becomes
+    the compliance without constraints, so that the impulse opposes the slip.
     """
     head = 0.0
     for i in range(m):
@@ -147,9 +151,10 @@ def _leave_held(table: Table, m: int, work: ContactWork):
 def find_impulses(
     table: Table, x: Floats, h: float, begun: Slot, again: bool, known: bool, work: ContactWork
 ):
-    """Solve the contact problem of what takes part; return the number of its rows, −1 where it has no answer.
+    """Write the impulses of the active rows to ``work.impulses``; return the number of rows, −1 without a solution.
 
-    It begins with what ``work.begin`` has if that is ``known``, with the forces that lasted else.
+    The solver starts at ``work.begin`` if ``known``, otherwise at h times the lasting forces of the slot ``begun``.
+    Unless this is the solve ``again``, finite impulses with a large residual are accepted, too.
     """
     contact_table, nv, problem = table.contact_table, table.nv, table.contact_table.problem
     m, blocks, same = 0, 0, True

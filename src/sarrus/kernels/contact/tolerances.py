@@ -1,11 +1,11 @@
-"""Tolerances of the room ``contact``: contacts, stops, dry friction, play of gears and cables.
+"""Tolerances of contacts, stops, dry friction, play of gears and cables.
 
-Every level reads the same numbers: states, accelerations, statics, runs by events, steps in time, exported C and FMI
-units, constraints that switch. A state means the same everywhere.
+States, accelerations, statics, runs by events, time stepping, exported C and FMI units and constraints that switch
+read these constants, so that a state has one meaning everywhere.
 
 Gaps are in units of the block: the characteristic length of the mechanism for contacts, for stops of translations
-and for their friction, 1 rad for rotations. Speeds are in these units a second. Metres and millimetres have the same
-answer.
+and for their friction, 1 rad for rotations. Speeds are in these units a second. Models in metres and in millimetres
+therefore have equal results.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from __future__ import annotations
 # of model files and keyframes explain that much.
 AT_BOUND = 1e-6
 
-# [1, of the unit of the block] What approaches with a smaller gap has arrived, and there is an impact; with
-# a larger one it flies. It is far above rounding, 1e-16, and far below what printed digits explain.
+# [1, of the unit of the block] An approaching contact with a smaller gap is closed, and there is an impact;
+# with a larger gap it is open. Far above rounding, 1e-16, and far below the error of printed digits, 1e-6.
 ARRIVED = 1e-9
 
-# [1, of `ARRIVED`] An open gap may fall below zero by so much before that is an event: contacts that an
-# impact has left may open from a little below their planes.
+# [1, of `ARRIVED`] An open gap below zero by more is an event. Contacts may open after an impact from
+# slightly below their planes, which is no event.
 EVENT_SLACK = 1e-2
 
 # [1, of the unit of the block] Runs by events begin an impact at this gap, whatever its sign: the instant
 # of contact is found to the digits of the coordinates, as errors of it add up from hit to hit.
 IMPACT_GAP = 1e-15
 
-# [units/s, of 1 + the largest velocity in these units] A contact that slips or moves off slower is at rest:
-# it sticks, or is pressed. Projections leave 1e-14 and instants of stopping are found to 1e-11 s; at 1 m/s²
-# it is reached after 1e-8 s.
+# [units/s, of 1 + the largest velocity in these units] A contact with a slower slip sticks, and a contact
+# that separates more slowly is closed. Projections leave 1e-14 and instants of stopping are found to
+# 1e-11 s; at 1 m/s² this speed is reached after 1e-8 s.
 STILL = 1e-8
 
 # [units/s] Slower slips take the direction of friction that keeps a_t ∥ d
@@ -37,8 +37,8 @@ STILL = 1e-8
 # 1/s.
 SLOW_SLIP = 1e-6
 
-# [units/s] A contact whose slip has turned round or passed zero may stick below it: that is what the rest
-# of the step in which it turned has left.
+# [units/s] A contact whose slip has reversed or passed zero may stick below this speed, which the rest of
+# the step after the reversal has left.
 RESTICK_SPEED = 1e-5
 
 # [units/s] A contact leaves an impact no slower, where `sarrus.Switching` says nothing else. The bounces
@@ -46,7 +46,7 @@ RESTICK_SPEED = 1e-5
 REST_SPEED = 1e-3
 
 # [1, of 1 + speed² + the largest acceleration, in characteristic units] An acceleration below it is zero.
-# Solves of states are right to 1e-10 of that with loops that are nearly singular.
+# Accelerations are right to 1e-10 in this unit even with loops that are nearly singular.
 STEADY = 1e-6
 
 # [1, of the largest force of the contact problem] A force below it is zero. The residual of a contact
@@ -90,18 +90,18 @@ NEWTON_DECREASE = 1e-4
 # [steps] Whole steps that need not reduce the residual, across kinks of the laws.
 NEWTON_CROSSINGS = 6
 
-# [1, of the diagonal of W] What derivatives add to the diagonal of W is not smaller.
+# [1, of the diagonal of W] Smallest ridge that Newton's method adds to the diagonal of W.
 LEAST_RIDGE = 1e-16
 
-# [1, of the diagonal of W] What derivatives add to the diagonal of W is not larger. It follows the
-# residual, so that steps far from the answer are short ones which redundant rows share alike.
+# [1, of the diagonal of W] Largest ridge that Newton's method adds to the diagonal of W. The ridge follows
+# the residual, so that steps far from the solution are short and equal on redundant rows.
 MOST_RIDGE = 10.0
 
-# [1, of the diagonal of W] A repeated try has a tenth of it or less as its largest ridge.
+# [1, of the diagonal of W] The largest ridge of the k-th repeated solve is this times 10⁻ᵏ.
 SECOND_RIDGE = 1e-8
 
-# [1, over the residual] The ridge is the residual, times this times the residual where that is less than
-# one: steps converge quadratically once the residual is below 1e-3.
+# [1, over the residual] With residual e the ridge is e min(1, 1e3 e): steps converge quadratically once e
+# is below 1e-3.
 SMALL_RESIDUAL_FACTOR = 1e3
 
 # [1, of the least ridge before] The least ridge grows by this where a step does not help.
@@ -113,25 +113,25 @@ RIDGE_START = 1e-15
 # [1, of the diagonal of W] The least ridge grows up to this value: nine digits of W are left.
 RIDGE_END = 1e-9
 
-# [1, in the scale of the problem] Larger forces may be those of contacts that no motion keeps from closing
-# further.
+# [1, in the scale of the problem] Larger forces mean that no solution exists: contacts close whatever the
+# motion is.
 UNBOUNDED_FORCE = 1e6
 
 # [1, of the largest pivot] Rows with a smaller pivot depend on others, and share their forces.
 DEPENDENT_CONTACT_PIVOT = 1e-9
 
-# [1, of the diagonal of W] Dependent rows share their forces as if W had so much more on its diagonal.
+# [1, of the diagonal of W] Ridge on the diagonal of W that makes the forces of redundant rows unique.
 SHARING_RIDGE = 1e-7
 
-# [1, of the diagonal of W] Where nothing else leads to an answer, dependent rows share their forces with
-# this ridge, which is reduced tenfold from try to try.
+# [1, of the diagonal of W] If no restart converges, redundant rows share their forces with this ridge,
+# which is reduced tenfold at each restart.
 MOST_SHARING_RIDGE = 1e-3
 
-# [1, of the diagonal of W] Ridge with which dependent rows keep the forces that they share.
+# [1, of the diagonal of W] Ridge with which redundant rows keep their shared forces in further iterations.
 RIDGE_OF_SHARED = 1e-9
 
-# [1, in the scale of the problem] A smaller velocity is zero: what dry friction stops goes on by less and
-# less, down to the least numbers.
+# [1, in the scale of the problem] A smaller velocity is zero: a joint stopped by dry friction keeps a
+# decaying velocity, down to the smallest floating-point numbers.
 VANISHING_VELOCITY = 1e-100
 
 # [1, of the size of forces] Unit of event functions of forces: a force so far below zero is an event.
@@ -142,51 +142,51 @@ SLACK_OF_FORCES = 1e-11
 # event.
 SLACK_OF_SPEEDS = 1e-2
 
-# [1, of the change of the gap within the step] A gap with a minimum within a step is looked at there if the
-# minimum is below this.
+# [1, of the change of the gap within the step] A gap with a minimum within a step is evaluated at the
+# minimum if the minimum is below this.
 DIP = 0.1
 
-# [m/s²] Acceleration that bodies may have besides the known one, where it is asked which geometries may
-# meet within a step: five times gravity.
+# [m/s²] Acceleration added to the known velocities in the search for geometries that may come into contact
+# within a step: five times gravity.
 SUDDEN_ACCELERATION = 50.0
 
-# [1, cosine] Contacts with normals farther apart are different ones.
+# [1, cosine] Two contact points whose normals have a smaller cosine are different contacts.
 SAME_NORMAL = 0.5
 
 # [1, of the closed gap `ARRIVED`] A gap that changes by more than its rate explains belongs to another pair
 # of points.
 JUMP_OF_GAP = 1e3
 
-# [1, of the diagonal of W] Added to the diagonal so that inconsistent parts of the free velocity stand out;
-# its effect is taken back by repetition.
+# [1, of the diagonal of W] Ridge ρ on the diagonal of W that isolates the inconsistent drift; its effect on
+# consistent parts is removed by repetition.
 DRIFT_RIDGE = 1e-6
 
-# [rounds] The ridge is taken back so often: 1e-6 to the fourth power is below rounding.
+# [rounds] Number of repetitions: the fourth power of the ridge 1e-6 is below rounding.
 DRIFT_ROUNDS = 4
 
-# [1, of b] An inconsistent part below it is rounding, and stays.
+# [1, of b] An inconsistent drift below this is rounding, and is not removed.
 NO_DRIFT = 1e-14
 
-# [1, of the gaps] Gaps are closed to this part by conjugate residuals; the step after it closes the rest.
+# [1, of the gaps] Conjugate residuals reduce gaps to this part; the next time step closes the rest.
 CLOSING_OF_GAPS = 1e-5
 
-# [steps] Steps of conjugate residuals for that at most.
+# [steps] Largest number of steps of conjugate residuals that close gaps.
 MOST_CLOSING_STEPS = 60
 
 # [1, of the mean compliance of gaps] A direction of gaps with a smaller compliance cannot be closed.
 UNCLOSABLE = 1e-9
 
-# [1, of the size of a pair] Gaps of general convex bodies up to it are found anew with the bodies pushed
-# into each other.
+# [1, of the size of a pair] Contacts of general convex bodies with a smaller gap are computed again, with
+# the bodies pushed into each other.
 LOOK_AGAIN = 1e-5
 
-# [1, of the size of a pair] The bodies are pushed so much deeper for that.
+# [1, of the size of a pair] Depth by which two convex bodies are pushed into each other for their normal.
 PUSHED_DEEPER = 1e-8
 
-# [1, cosine] A normal that turns by less needs no further look: 1e-6 rad.
+# [1, cosine] A normal that turns by less than 1e-6 rad is not computed again.
 SAME_NORMAL_AGAIN = 1.0 - 1e-12
 
-# [m] Unit of distances that kernels are handed as whole numbers.
+# [m] Unit of distances that kernels receive as integers.
 MICROMETRE = 1e-6
 
 # [1, of the length of the step] Two times that differ by less are the same.
@@ -210,17 +210,18 @@ LARGE_ACCELERATIONS = 1e3
 # [steps] Steps of Newton's method for the direction of a slow slip at most.
 SLOW_SLIP_STEPS = 12
 
-# [1, of the accelerations by unit forces] A residual of that direction is rounding.
+# [1, of the accelerations by unit forces] A smaller residual of the direction of a slow slip is rounding.
 SLOW_SLIP_CONVERGED = 1e-13
 
-# [1, of the accelerations by unit forces] Added to the diagonal so that rows are regular.
+# [1, of the accelerations by unit forces] Ridge on the diagonal of Newton's matrix for the direction of a
+# slow slip, so that it is regular.
 SLOW_SLIP_RIDGE = 1e-11
 
 # [1, of the diagonal entry of W] A row depends on others when its pivot is smaller.
 DEPENDENT_SLIP_PIVOT = 1e-9
 
-# [1/s] Velocities across the direction of a slow slip vanish at this rate: fast beside motions, slow enough
-# that steps need not be short.
+# [1/s] Rate κ at which the slip velocity across the direction of a slow slip decays: fast relative to the
+# motion, slow enough for the step size.
 ACROSS_SLIP_RATE = 3e3
 
 # [1, of `SLOW_SLIP`] A slower contact keeps the direction in which it began to slide where its direction is
@@ -231,7 +232,7 @@ BEGINNING_SLIP = 0.1
 # room for both ends of a step.
 SLIP_STEERED = 2.0
 
-# [1, of the length 1] A direction that differs by less from the slip's is that of the slip.
+# [1, component of unit vectors] A friction direction that differs by less from the slip direction equals it.
 SAME_SLIP_DIRECTION = 1e-12
 
 # [1, of the rows of small problems] Rows of sparse problems are this much longer: the residual function has
@@ -247,7 +248,7 @@ SPARSE_RIDGES = (1e-6, 1e-8, 1e-10)
 # [steps] Steps with a line search at most.
 SPARSE_STEPS = 40
 
-# [1, of the whole step] The line search tries no less.
+# [1, of the whole step] Shortest step of the line search.
 SPARSE_LEAST_STEP = 0.1
 
 # [steps] Whole steps for each ridge at most.
@@ -256,14 +257,14 @@ SPARSE_WHOLE_STEPS = 12
 # [1, of the largest term of a law of contact] Whole steps begin at this residual.
 SPARSE_NEAR = 1e-5
 
-# [1, of the residual before] A step that leaves more is ended by rounding, where the residual is small
-# enough.
+# [1, of the residual before] An iteration whose step leaves more has reached rounding and ends, if the
+# residual is small enough.
 SPARSE_STAGNATION = 0.5
 
-# [1, of the largest compliance] A compliance by which is divided is not smaller.
+# [1, of the largest compliance] Lower bound of a compliance used as a divisor.
 LEAST_COMPLIANCE = 1e-12
 
 
 def still_speed(speed: float) -> float:
-    """Return the speed that is none [units/s] where the largest velocity of the mechanism is ``speed``, in units/s."""
+    """Return the stick speed [units/s] if the largest velocity of the mechanism is ``speed`` [units/s]."""
     return STILL * (1.0 + speed)

@@ -1,9 +1,9 @@
-"""By how much a motion misses the singular configuration that it comes to: whether it goes through it, or turns.
+"""Test whether a motion goes through the singular configuration ahead of it, or turns back before it.
 
-With the left singular vector u of the smallest singular value of A, f = uᵀ φ has a critical point at the singular
-configuration, and the constraints are f = 0 there: two branches that cross where its value is zero, a hyperbola that
-turns from one to the other where it is not. Positions that are off by δ say that value to δ², so the motion goes on as
-a parabola for most of the way there, and is asked where σ is small but its vectors can be told.
+With the left singular vector u of the smallest singular value σ of A, f = uᵀ φ has a critical point at the singular
+configuration, and the constraints are f = 0 there. Two branches cross if the critical value of f is zero; otherwise f
+= 0 is a hyperbola that turns from one branch to the other. An error δ of the position changes f by δ². The motion is
+therefore extrapolated as a parabola over most of the way, to a state where σ is small but u is still well defined.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 @internal
 def passes_branch_point(table: Table, x: Floats, arrival: float, stages: Stages, work: Workspace):
-    """Tell whether the motion from x (slope in slopes[0]) misses what it comes to in a time ``arrival`` by rounding."""
+    """Return True if the motion from x (slope in slopes[0]) meets the branch point at ``arrival`` [s] to rounding."""
     if table.residuals == 0 or table.nh < table.nc or not exists(table.passage):
         return False
     passages, time, trial = pl.passage_array(table), CROSSING_LOOK * arrival, stages.trial

@@ -1,14 +1,16 @@
-"""Smooth phases of motion with contacts, stops and dry friction, between the events at which one of them changes.
+"""Smooth phases of motion with contacts, stops and dry friction, between the events at which a mode changes.
 
-What is closed is held, H a + Ḣ v = 0 in its normal row, and in the others too where it sticks; what slides has the
-friction r_t = −μ r_n u_t/‖u_t‖ against it. With K, the response of the mechanism to generalized forces, loops closed,
+The normal row of a closed contact or stop is held, H a + Ḣ v = 0; the tangential rows are held, too, if the contact
+sticks. A sliding contact has the friction force r_t = −μ r_n u_t/‖u_t‖. With K the compliance of the mechanism with
+its loops closed (accelerations by generalized forces),
 
     a = a_f + K Rᵀ r,    H K Rᵀ r = −(H a_f + Ḣ v),
 
-R the held rows H, normal ones with the friction that goes with them. Forces of redundant rows are those next to the
-ones with which the phase began, which obey the laws, each block of rows in units in which it is of size one. Rows that
-the constraints hold fast, H K Hᵀ = 0 but for rounding, take none. Friction goes on beyond where a contact stops as if
-that slid backwards: the field of a phase is smooth across its end.
+R the held rows H, normal rows with their sliding friction. The forces of redundant rows are the solution nearest to
+the forces at the start of the phase, which obey the laws of contact; each block of rows is measured in units in which
+it is of size one. Rows that the constraints hold, H K Hᵀ = 0 but for rounding, have no force. Past the instant at
+which a contact stops, its friction keeps the direction as if the contact slid on: the field of a phase is smooth
+across its end.
 """
 
 from __future__ import annotations
@@ -54,7 +56,7 @@ from sarrus.kernels.platform.pointers import internal
 
 
 def mode_acceleration(table: Table, x: Floats, level: int) -> int:
-    """Solve for a at x with the forces of closed contacts and of dry friction; return the code of the acceleration."""
+    """Write the acceleration at x with the forces of closed contacts and dry friction; return the rank, or −1."""
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     if contact_table.n_active == 0:
         return call_kernel(contact_table.inner, table, x, level)
@@ -95,7 +97,7 @@ def mode_acceleration(table: Table, x: Floats, level: int) -> int:
 
 
 def mode_projection(table: Table, x: Floats, level: int) -> int:
-    """Project q and v on the constraints, and closed contacts and stops on their planes and limits."""
+    """Project q and v of x on the constraints, closed contacts and closed stops; return the rank, −1 on failure."""
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     rank = 0
     if table.nc > 0 or level == la.CONSTRAINTS_AND_INVARIANTS:
@@ -132,10 +134,11 @@ def mode_projection(table: Table, x: Floats, level: int) -> int:
 
 
 def mode_probe(table: Table, x: Floats, m: int) -> int:
-    """Write for `sarrus.motion.contacts.event_driven` the gaps and velocities of all rows at x, which bounds follow.
+    """Write the gaps and the velocities of all rows at x for `sarrus.motion.contacts.event_driven`; return the rank.
 
-    Of the first m rows at ``which`` also W, their accelerations without forces but those of dry friction that slides,
-    and their responses; −1 where these are not numbers.
+    Bounds of coordinates that began beyond them follow first. For the first m rows at ``which`` it also writes W,
+    their compliance columns and their accelerations without contact forces (sliding dry friction included). Returns 0
+    if m is 0, −1 if a number is not finite.
     """
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     work = tl.contact_work(contact_table, nq, nv, size)
@@ -157,7 +160,7 @@ def mode_probe(table: Table, x: Floats, m: int) -> int:
 
 @internal
 def hold_rows(contact_table: ContactTable, work: ContactWork):
-    """Write which rows are held, and the block of each; return their number."""
+    """Write the held rows to ``work.which`` and the block of each to ``work.owner``; return their number."""
     m, unilateral = 0, contact_table.contacts + contact_table.stops
     for k in range(unilateral):
         if contact_table.modes[k] == tl.OPEN:
@@ -177,7 +180,10 @@ def hold_rows(contact_table: ContactTable, work: ContactWork):
 
 @internal
 def _beyond(contact_table: ContactTable, row: int, k: int, given: float):
-    """Return the friction of a row that sticks, but is moved by the constraints: twice what there is ends the phase."""
+    """Return a friction force for a sticking row that the constraints move: twice its limit, which ends the phase.
+
+    It is 0 for a normal row.
+    """
     if k < 0:
         most = contact_table.limits[row - contact_table.contact_rows - contact_table.stops]
     elif row > contact_table.first_rows[k]:
@@ -189,7 +195,7 @@ def _beyond(contact_table: ContactTable, row: int, k: int, given: float):
 
 @internal
 def _rubs(contact_table: ContactTable):
-    """Tell whether there is dry friction that slides."""
+    """Return True if a joint with dry friction slides."""
     rubs = False
     for d in range(contact_table.dry):
         rubs = rubs or contact_table.modes[contact_table.contacts + contact_table.stops + d] != tl.STICKING
@@ -198,7 +204,7 @@ def _rubs(contact_table: ContactTable):
 
 @internal
 def _rub(table: Table, tau: Floats, work: ContactWork):
-    """Write the friction of contacts that slide over their normal force, and add that of joints to τ."""
+    """Write the friction of sliding contacts over their normal force to ``work.drag``; add dry friction to τ."""
     contact_table = table.contact_table
     fill(work.drag, 0.0, tl.row_count(contact_table))
     for k in range(contact_table.contacts):
@@ -210,12 +216,12 @@ def _rub(table: Table, tau: Floats, work: ContactWork):
         for j in range(1, n):
             square += slip[j] * slip[j]
             forward += slip[j] * way[j]
-        # What slides next to not at all does so in the direction in which it began; the field is smooth between. Of a
-        # single one that is slow the direction is found with all that is held, see `_assemble_steered`.
+        # At almost no slip the friction direction is the one in which the slip began; the field is smooth in between.
+        # The direction of a single slow contact follows from the held rows, see `_assemble_steered`.
         begins = begin_speed(contact_table)
         aside = max(0.0, 1.0 - square / (2.0 * begins) ** 2) ** 2 * begins
         if forward < 0.0:
-            aside -= 2.0 * forward  # as if it slid on along its direction
+            aside -= 2.0 * forward  # as if the contact slid on along its direction
         size = 0.0
         for j in range(1, n):
             work.drag[row + j] = slip[j] + aside * way[j]
@@ -233,7 +239,10 @@ def _rub(table: Table, tau: Floats, work: ContactWork):
 
 @internal
 def _assemble(table: Table, m: int, work: ContactWork):
-    """Find the acceleration without the forces of the rows at ``which``, their responses and W; return the rank."""
+    """Write the compliance columns and W of the m rows at ``which``; return the rank, −1 if not finite.
+
+    Also writes the acceleration without forces on these rows, ``work.free``, and its components along the rows.
+    """
     contact_table, nv, rows = table.contact_table, table.nv, tl.row_count(table.contact_table)
     rank = call_kernel(contact_table.inner, table, work.middle, la.SLOPE)
     if rank < 0:
@@ -259,7 +268,10 @@ def _assemble(table: Table, m: int, work: ContactWork):
 
 @internal
 def _load_operator(table: Table, m: int, work: ContactWork):
-    """Write W of the first m rows at ``which``, whose responses are known, zero where the constraints hold a row."""
+    """Write W (m × m) of the first m rows at ``which`` from their compliance columns.
+
+    Rows that the constraints hold have zeros.
+    """
     nv = table.nv
     for i in range(m):
         for j in range(m):
@@ -273,7 +285,10 @@ def _load_operator(table: Table, m: int, work: ContactWork):
 
 @internal
 def _assemble_steered(table: Table, m: int, work: ContactWork):
-    """Assemble W and the velocities after the direction of a slow contact is found; return the rank."""
+    """Write W and the row accelerations of the m held rows; return the rank, −1 on failure.
+
+    The friction direction of a slow contact is found first.
+    """
     nv, count = table.nv, add_slow_rows(table.contact_table, m, work)
     rank = _assemble(table, count, work)
     if rank < 0 or count == m:
@@ -289,14 +304,14 @@ def _assemble_steered(table: Table, m: int, work: ContactWork):
 
 @internal
 def _find_forces(table: Table, m: int, work: ContactWork):
-    """Find the forces on the rows at ``which`` that hold these, and the inverse of W; return the rank, −1: none."""
+    """Write the forces that hold the m rows at ``which``, and the inverse of W; return the rank, −1 if singular."""
     rank = _assemble_steered(table, m, work)
     return -1 if rank < 0 or not _solve(table, m, work) else rank
 
 
 @internal
 def _solve(table: Table, m: int, work: ContactWork):
-    """Find the forces for W and accelerations that are known, and the inverse of W; return whether there are any."""
+    """Write the forces for given W and row accelerations, and the inverse of W; return False if W is singular."""
     copy(work.delassus, work.matrix, m * m)
     fill(work.inverse, 0.0, m * m)
     _load_sizes(table.contact_table.contacts, m, work)
@@ -325,8 +340,8 @@ def _solve(table: Table, m: int, work: ContactWork):
 def _load_sizes(contacts: int, m: int, work: ContactWork):
     """Write the unit of the ridge of each held row to ``left``: the sum of the diagonal entries of W of its block.
 
-    Contacts that move each other have that of the largest of them. With W Z = 0 for forces that do nothing, Zᵀ r then
-    is what it was at the beginning of the phase, so that the share of each follows from the state.
+    Coupled contacts have the largest unit among them. With W Z = 0 for forces Z that cause no acceleration, Zᵀ r then
+    keeps its value of the start of the phase, so that the forces of redundant rows follow from the state.
     """
     i = 0
     while i < m:
@@ -359,7 +374,7 @@ def _speed(table: Table, x: Floats, work: ContactWork, row: int):
 
 @internal
 def _measure(table: Table, x: Floats, m: int, work: ContactWork):
-    """Tell whether the velocities of the rows that are held are as good as zero, and their gaps."""
+    """Return whether the velocities of the m held rows are within tolerance, and whether their gaps are."""
     settings, slow, near = table.contact_table.settings, True, True
     for i in range(m):
         k = int(work.owner[i])
@@ -377,7 +392,7 @@ def _measure(table: Table, x: Floats, m: int, work: ContactWork):
 
 @internal
 def _power(table: Table, x: Floats, work: ContactWork):
-    """Return the power of all forces: that of friction is below zero."""
+    """Return the power [W] of all forces on rows at x; the power of friction is negative."""
     power = 0.0
     for row in range(tl.row_count(table.contact_table)):
         if table.contact_table.forces[row] != 0.0:
@@ -387,7 +402,7 @@ def _power(table: Table, x: Floats, work: ContactWork):
 
 @internal
 def _note(table: Table, x: Floats, m: int, work: ContactWork):
-    """Note where a step has ended the power there, and the directions in which contacts slide."""
+    """Write the power at x to the slot of the step that ended there, and the slip directions to the contact table."""
     contact_table, found = table.contact_table, find_slot(table, x)
     if found >= 0:
         tl.slot(contact_table, table.nv, found).facts.power = contact_table.settings.power
@@ -400,6 +415,6 @@ def _note(table: Table, x: Floats, m: int, work: ContactWork):
         for j in range(row + 1, row + contact_table.sizes[k]):
             square += work.native[j] ** 2
         if k != steered and square < (2.0 * begin_speed(contact_table)) ** 2:
-            continue  # so that the field of the phase is the same in all of its steps
+            continue  # the direction stays, so that the field of the phase is one in all its steps
         for j in range(row + 1, row + contact_table.sizes[k]):
             contact_table.directions[j] = -work.drag[j] / contact_table.friction[k]

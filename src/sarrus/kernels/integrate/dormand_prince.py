@@ -1,7 +1,7 @@
-"""Coefficients of Dormand–Prince 5(4) and 8(5,3): SciPy's take a quarter of a second to be imported.
+"""Coefficients of Dormand–Prince 5(4) and 8(5,3), kept here because importing SciPy takes a quarter of a second.
 
-Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed., II.4 and II.10, and their program
-DOP853, whose decimals these are. By stage; a row has its entries that are not zero, by column.
+Source: Hairer, Nørsett and Wanner, Solving Ordinary Differential Equations I, 2nd ed., II.4 and II.10, and the
+decimals of their program DOP853. There is one row for each stage, with its nonzero entries by column.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ DOP853_C = (
     0.8571428571428571,
     1.0,
 )
-# Of order 5 and of order 3.
+# Weights of the error estimates of order 5 and of order 3.
 DOP853_ERRORS: tuple[dict[int, float], ...] = (
     {
         0: 0.01312004499419488,

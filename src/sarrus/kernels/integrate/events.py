@@ -1,4 +1,4 @@
-"""Events of a run: functions of the state, and multipliers, whose zeros are found to a tolerance in time."""
+"""Events of a run: zeros of event functions and of watched multipliers, found to a tolerance in time."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ OFF = 2.0
 
 @internal
 def event_values(table: Table, x: Floats, values: Floats, work: Workspace):
-    """Write the event functions at x, then the multipliers that are watched and the margins of contacts."""
+    """Write the declared event functions at x, the watched multipliers and the event functions of contacts."""
     count = table.n_events
     if count > 0:
         call_native(table.events, x, values)
@@ -50,7 +50,7 @@ def event_values(table: Table, x: Floats, values: Floats, work: Workspace):
 
 @internal
 def are_defined(table: Table, values: Floats, kept: Floats):
-    """Tell whether the event functions are numbers; where one is none, keep the values for who asks."""
+    """Return True if no declared event function is NaN; otherwise copy the values to ``kept``."""
     for k in range(table.n_events):
         if values[k] != values[k]:
             copy(values, kept, table.n_events)
@@ -60,7 +60,7 @@ def are_defined(table: Table, values: Floats, kept: Floats):
 
 @internal
 def _crosses(before: float, after: float, direction: float):
-    """Tell whether an event function crosses zero in its direction (−1 falling, 1 rising, 0 both, 2 never)."""
+    """Return True if an event function crosses zero in its direction (−1 falling, 1 rising, 0 both, 2 never)."""
     if direction == OFF:
         return False
     if direction > 0:
@@ -72,7 +72,7 @@ def _crosses(before: float, after: float, direction: float):
 
 @internal
 def _is_gap(table: Table, k: int):
-    """Tell whether the k-th event function is the margin of a gap that is open."""
+    """Return True if the k-th event function is the gap of an open contact or stop."""
     if table.modes[2 * k + 1] != rs.GAP:
         return False
     block = k - (la.event_count(table) - table.n_event_functions)
@@ -85,7 +85,7 @@ def _is_gap(table: Table, k: int):
 
 @internal
 def _exactness(table: Table, x: Floats):
-    """Return the margin of a gap that is rounding at x."""
+    """Return the value of a gap's event function that is rounding at x."""
     factors, largest = la.factors_of(table), 0.0
     for i in range(table.nq):
         largest = max(largest, abs(x[i]) * factors.coordinates[i])
@@ -94,7 +94,7 @@ def _exactness(table: Table, x: Floats):
 
 @internal
 def look_between(table: Table, x: Floats, h: float, stages: Stages):
-    """Find when open gaps come near zero within a step of length h; False: it is too long to tell."""
+    """Write the times of minima of open gaps within a step of length h; return False if the step is too long."""
     count = la.event_count(table)
     event_functions, dips = count - table.n_event_functions, stages.values + 3 * count
     before, after = table.values + event_functions, stages.values + event_functions
@@ -103,11 +103,11 @@ def look_between(table: Table, x: Floats, h: float, stages: Stages):
 
 @internal
 def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, work: Workspace):
-    """Find and log crossings within the step from x to ``new``, whose values are there.
+    """Log the crossings within the step from x to ``new``, where the event functions are known.
 
-    The earliest terminal event shortens the step: its state goes to ``new``. So does that of another declared one with
-    an adaptive method, after a step that ends just before it, for what acts may jump there. Returns whether a terminal
-    event stops the run, and whether the step is to be done again as it was, to just before an event.
+    The earliest terminal event shortens the step, and its state goes to ``new``. With an adaptive method any declared
+    event shortens the step, after a step that ends just before it, since forces may jump there. Returns whether a
+    terminal event stops the run, and whether the step is to be repeated up to just before an event.
     """
     count = la.event_count(table)
     state, modes, before, after = table.run, table.modes, table.values, stages.values
@@ -130,7 +130,7 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
         finish(table, stages.new, request)
         event_values(table, stages.new, after, work)
         end, ends = earliest, False
-        for k in range(count):  # what crosses before that, and would come back by the end of the whole step
+        for k in range(count):  # functions that cross before this event and back by the end of the step
             if found[k] > end and _crosses(before[k], after[k], modes[2 * k]):
                 found[k] = _time_of_event_by(table, x, step, request, k, end, after[k], stages, work)
                 terminal = modes[2 * k + 1] != 0.0
@@ -150,10 +150,10 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
 def _time_of_event(
     table: Table, x: Floats, step: Step, request: Any, k: int, stages: Stages, work: Workspace
 ):
-    """Return when within a step the k-th function crosses zero, infinite where it does not."""
+    """Return the time [s] after the start of a step at which the k-th function crosses zero, np.inf if none."""
     count, direction = la.event_count(table), table.modes[2 * k]
     margin, before, after = k - (count - table.n_event_functions), table.values[k], stages.values[k]
-    if margin >= 0 and before <= 0.0:  # from the start, as rounding may have it: it may not fall much further
+    if margin >= 0 and before <= 0.0:  # below zero from the start by rounding: it may not fall much further
         if before <= UNSEEN_EVENT:
             return min(step.h, table.settings.event_tolerance) if after < before else np.inf
         if after > UNSEEN_EVENT:
@@ -182,7 +182,7 @@ def _time_of_event_by(
     stages: Stages,
     work: Workspace,
 ):
-    """Return how long after the start of a step, before ``end``, the k-th function crosses zero, or a gap is zero."""
+    """Return the time [s] after the start of a step, before ``end``, at which the k-th function or gap is zero."""
     if table.values[k] >= CLEAR_GAP and _is_gap(table, k):
         return _time_of_contact(table, x, step, request, k, end, value, stages, work)
     return _time_of_crossing(table, x, step, request, k, 0.0, end, value, stages, work)
@@ -190,7 +190,10 @@ def _time_of_event_by(
 
 @internal
 def _reaches(table: Table, x: Floats, step: Step, h: float, request: Any, stages: Stages, work: Workspace):
-    """Take a step of another length to ``trial``, write the values there behind those at the end; False: it failed."""
+    """Write the end of a trial step of length h to ``trial``, and the event functions there; return success.
+
+    The values go behind the values at the end of the whole step.
+    """
     good = take_step(table, False, step.near, x, h, stages.slopes, stages.trial, work)
     if not good or not finish(table, stages.trial, request):
         return False
@@ -211,9 +214,9 @@ def _time_of_crossing(
     stages: Stages,
     work: Workspace,
 ):
-    """Return how long after the start of a step the k-th function crosses a level, which has a ``value`` at an ``end``.
+    """Return the time [s] after the start of a step at which the k-th function crosses ``level``.
 
-    The step is repeated with a shorter h (Illinois method).
+    ``value`` is the function at ``end`` [s]. The step is repeated with a shorter h (Illinois method).
     """
     count, tolerance = la.event_count(table), table.settings.event_tolerance
     values, direction = stages.values + count, table.modes[2 * k]
@@ -247,16 +250,17 @@ def _time_of_contact(
     stages: Stages,
     work: Workspace,
 ):
-    """Return how long after the start of a step a gap is zero whose margin has a ``value`` below zero at an ``end``.
+    """Return the time [s] after the start of a step at which the gap of the k-th event function is zero.
 
-    It is found to the digits of the coordinates, as hits that are all late or early add up. The step is repeated with a
-    shorter h, by a parabola through three margins (Muller's method), which is exact in free fall, within a bracket.
+    ``value`` is the event function, below zero, at ``end`` [s]. The instant is found to the digits of the
+    coordinates, since errors of equal sign add up from impact to impact. The step is repeated with a shorter h, by a
+    parabola through three values (Muller's method) within a bracket; this is exact in free fall.
     """
     values = stages.values + la.event_count(table)
     low, high, f_low, f_high = 0.0, end, table.values[k] - ZERO_GAP_EVENT, value - ZERO_GAP_EVENT
     third = f_third = 0.0
     exact = _exactness(table, x)
-    # ends that stay weigh less from time to time (Illinois method), where there is no parabola
+    # without a parabola: regula falsi, where the weight of an end that stays is halved (Illinois method)
     weight_low, weight_high = f_low, f_high
     for i in range(60):
         if high - low <= DIGITS_OF_COORDINATES * end:
@@ -282,7 +286,10 @@ def _time_of_contact(
 def _parabola_falls(
     low: float, high: float, third: float, f_low: float, f_high: float, f_third: float, otherwise: float
 ):
-    """Return where the parabola through three points falls through zero between the first two, else ``otherwise``."""
+    """Return the falling zero, between ``low`` and ``high``, of the parabola through three points.
+
+    Returns ``otherwise`` if there is none.
+    """
     slope, slope_of_third = (f_high - f_low) / (high - low), (f_third - f_low) / (third - low)
     square = (slope_of_third - slope) / (third - high)
     linear = slope - square * (high - low)

@@ -1,13 +1,13 @@
 """Local coordinates about a state, and the exact linear model of the motion in them.
 
-With Z an orthonormal basis of the null space of A at the state, and Z_h of that of its holonomic rows, the coordinates
-are
+With Z an orthonormal basis of the null space of A at the state, and Z_h of that of its holonomic rows, the
+coordinates are
 
     y = R q,  R = Z_hᵀ N⁺ (constant),    η = Zᵀ v,
 
-with ẏ = R N(q) v and η̇ = Zᵀ a. Without nonholonomic rows and where N = 1 this is y = Zᵀ q, η = ẏ: the tangent space as
-a chart (Potra and Yen 1991; Spencer 2004, section 2.3). Z exists for any rank, so redundant rows change nothing. The
-model is that of `sarrus.analysis.linear.reduction` with these rows:
+with ẏ = R N(q) v and η̇ = Zᵀ a. Without nonholonomic rows and where N = 1 this is y = Zᵀ q, η = ẏ: the tangent space
+as a chart (Potra and Yen 1991; Spencer 2004, section 2.3). Z exists for any rank, so redundant rows change nothing.
+The model is that of `sarrus.analysis.linear.reduction` with these rows:
 
     A d = −∂φ/∂t,  Z_hᵀ d = δy;    A δv = −∂ψ,  Zᵀ δv = δη;    [M, −Aᵀ; A, 0] (δa, δλ) = −(δF, δG).
 """
@@ -37,7 +37,7 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 
 class Terms(NamedTuple):
-    """The derivatives of the equations, in the order of `sarrus.motion.loop.local_model.TERMS`."""
+    """Derivatives of the equations of motion, in the order of `sarrus.motion.loop.local_model.TERMS`."""
 
     mass: Any
     jacobian: Any
@@ -52,7 +52,7 @@ class Terms(NamedTuple):
 
 @internal
 def _terms(table: Table, local: LocalArray):
-    """Return the derivatives in the array of the method."""
+    """Return the derivatives of the equations of motion, views of ``local.terms``."""
     nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
     wide = nv + 1
     sizes = Terms(nv * nv, nc * nv, nv * wide, nv * nv, nc * wide, nc * nv, nc * wide, nv * nu, nq * wide)
@@ -61,7 +61,7 @@ def _terms(table: Table, local: LocalArray):
 
 @internal
 def linearize(table: Table, x: Floats, local: LocalArray, work: Workspace):
-    """Write coordinates, directions and model at x to ``local``; False where the rank is not the generic one."""
+    """Write local coordinates, directions and linear model at x to ``local``; return False if the rank is smaller."""
     nv, nc, size = table.nv, table.nc, la.input_size(table)
     dof = nv - table.generic_rank
     copy(x, local.start, size)
@@ -89,7 +89,10 @@ def linearize(table: Table, x: Floats, local: LocalArray, work: Workspace):
 
 @internal
 def _directions(table: Table, x: Floats, terms: Terms, local: LocalArray):
-    """Write the directions of the coordinates, and how the configuration drifts with time: ∂φ/∂t = ψ − A v = −A v."""
+    """Write the directions of the coordinates and the drift of the configuration, ∂φ/∂t = ψ − A v = −A v.
+
+    Returns False if the rank of A is too small.
+    """
     nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     bound, rank = table.holonomic_rank, table.generic_rank
     ny, dof = nv - bound, nv - rank
@@ -122,7 +125,10 @@ def _directions(table: Table, x: Floats, terms: Terms, local: LocalArray):
 
 @internal
 def _column(table: Table, k: int, held: int, terms: Terms, local: LocalArray, work: Workspace):
-    """Write the k-th column of the model: how (ẏ, η̇) changes along the k-th direction; ``held`` rows are of a phase."""
+    """Write the k-th column of the linear model, the derivative of (ẏ, η̇) along the k-th direction.
+
+    ``held`` is the number of held rows of a smooth phase, or `NOTHING_ACTS`.
+    """
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     simple, ny, dof = table.simple_rate == 1, nv - table.holonomic_rank, nv - table.generic_rank
     n = ny + dof
@@ -161,7 +167,7 @@ def _column(table: Table, k: int, held: int, terms: Terms, local: LocalArray, wo
         add_held(table, held, k, place, along, placed, k == n, local)
     for r in range(dof):
         local.model[(ny + r) * (n + 1) + k] = local.change[r]
-    # ẏ: where all rows are holonomic Z_hᵀ δv is δη
+    # ẏ: if all rows are holonomic, Z_hᵀ δv is δη
     _clear(local.change, ny)
     if nc > nh:
         add_product(local.place, ny, nv, nv, along, local.change, 1.0)
@@ -183,7 +189,10 @@ def _control_change(
     in_time: bool,
     work: Workspace,
 ):
-    """Write how the controls of a law change along a direction, by central differences."""
+    """Write the derivative of the controls of a law along a direction to ``local.control`` (nu).
+
+    It is a central difference.
+    """
     nq, nv, nu = table.nq, table.nv, table.nu
     state, longest = local.state, 1.0
     for i in range(nv):
@@ -207,7 +216,7 @@ def _control_change(
 
 @internal
 def _coordinate_rows(local: LocalArray, nq: int, nv: int, ny: int):
-    """Write R = Z_hᵀ N⁺, N⁺ = (NᵀN)⁻¹ Nᵀ; False where N has no full rank."""
+    """Write R = Z_hᵀ N⁺ (ny × nq), N⁺ = (NᵀN)⁻¹ Nᵀ; return False if N has no full rank."""
     gram = local.turned
     for i in range(nv):
         for j in range(nv):
@@ -227,7 +236,7 @@ def _coordinate_rows(local: LocalArray, nq: int, nv: int, ny: int):
 
 
 class RowsRoom(NamedTuple):
-    """A matrix of rows of A and what belongs to its factorisation, in ``local.work``."""
+    """Rows of A and the arrays of their factorisation, views of ``local.work``."""
 
     rows: Any
     diagonal: Any
@@ -239,14 +248,14 @@ class RowsRoom(NamedTuple):
 
 @internal
 def _room(local: LocalArray, m: int, n: int):
-    """Return the room for m rows of length n."""
+    """Return the arrays for the factorisation of m rows of length n."""
     big = m + n + 1
     return view_fields(local.work, RowsRoom(m * n, big, big, big, big, big))
 
 
 @internal
 def _matrix(table: Table, local: LocalArray, m: int):
-    """Return the matrix of the first m rows of A."""
+    """Return the matrix (m × nv) of the first m rows of A."""
     room = _room(local, m, table.nv)
     order = la.permutation(table)
     return fa.Matrix(room.rows, m, table.nv, order, room.diagonal, room.beta, room.beta2, room.norms)
@@ -254,7 +263,7 @@ def _matrix(table: Table, local: LocalArray, m: int):
 
 @internal
 def _factor(table: Table, A: Matrix, jacobian: Floats, limit: int):
-    """Copy the rows at ``jacobian``, times their factors, and factor them; False where the rank is below limit."""
+    """Factor the rows at ``jacobian``, times their factors, in ``A``; return False if the rank is below ``limit``."""
     for j in range(A.m):
         copy_scaled(la.row_factor(table, j), jacobian + j * A.n, A.rows + j * A.n, A.n)
     rank = fa.factor(A, limit, table.settings.singular_cut, la.row_scale(table))
@@ -265,7 +274,7 @@ def _factor(table: Table, A: Matrix, jacobian: Floats, limit: int):
 
 @internal
 def _least_norm(table: Table, A: Matrix, rank: int, b: Floats, x: Floats):
-    """Write A⁺ b, b times the factors of the rows, which stays in its place; the room behind the norms serves."""
+    """Write A⁺ b to ``x``; b is multiplied by the factors of the rows in place."""
     for j in range(A.m):
         b[j] *= la.row_factor(table, j)
     fa.least_squares(A, rank, b, A.norms + (A.m + A.n + 1), x)
@@ -273,7 +282,7 @@ def _least_norm(table: Table, A: Matrix, rank: int, b: Floats, x: Floats):
 
 @internal
 def _null_space(A: Matrix, rank: int, rows: Floats):
-    """Write an orthonormal basis of the null space of A, as rows."""
+    """Write an orthonormal basis of the null space of A to ``rows`` ((n − rank) × n)."""
     n = A.n
     for r in range(n - rank):
         row = rows + r * n
@@ -289,7 +298,7 @@ def _clear(values: Floats, count: int):
 
 @internal
 def add_product(a: Floats, m: int, stride: int, n: int, x: Floats, out: Floats, sign: float):
-    """Add ± a x to out, a the m × n matrix with rows ``stride`` apart."""
+    """Add ``sign`` times a x to ``out`` (m), with the m × n matrix a whose rows are ``stride`` apart."""
     for i in range(m):
         out[i] += sign * dot(a + i * stride, x, n)
 

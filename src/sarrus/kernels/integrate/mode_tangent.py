@@ -1,13 +1,13 @@
-"""The exact linear model of a smooth phase in local coordinates, as far as contacts, stops and dry friction make it.
+"""Contributions of contacts, stops and dry friction to the exact linear model of a smooth phase in local coordinates.
 
-With R the rows that are held, normal ones with the friction that goes with them, ρ the velocities of rows and r their
-forces, a change (δq, δv, δt) along a coordinate changes the motion by
+With R the held rows H, normal rows with their sliding friction, and r the forces on the held rows, a change
+(δq, δv, δt) along a coordinate changes the motion by
 
     δF = −δ(Rᵀ) r,    δa = δa_f + K Rᵀ δr,    H δa_f + δ(H a + Ḣ v) + W δr = 0,    W = H K Rᵀ,
 
-δa_f the change with r as it is. Directions of friction follow the slip u, δd = (1 − d dᵀ) δu / ‖u‖, with d as
-`sarrus.kernels.integrate.contact_modes` has it; where the slip is slow see
-`sarrus.kernels.contact.slow_slip_tangent`. Rows of stops and of dry friction do not change.
+δa_f the change at constant r. The friction direction d of `sarrus.kernels.integrate.contact_modes` follows the slip
+u, δd = (1 − d dᵀ) δu / ‖u‖; for a slow slip see `sarrus.kernels.contact.slow_slip_tangent`. Rows of stops and of dry
+friction are constant.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal
 
-# Nothing of a phase acts.
+# Returned in place of a number of held rows if no contact is closed and no dry friction acts.
 NOTHING_ACTS = -1
 
 
 @internal
 def acts(table: Table):
-    """Tell whether something is closed or rubs."""
+    """Return True if a contact or stop is closed or dry friction acts, in a run by events."""
     return table.n_event_functions > 0 and exists(table.contact_table) and table.contact_table.n_active > 0
 
 
@@ -45,15 +45,16 @@ def _tangent(table: Table):
 
 @internal
 def particular_change(table: Table):
-    """Return the room for a change of the acceleration that the constraints demand, see `add_held`."""
+    """Return the array (nv) for A⁺ of the change of the constraints, which `add_held` reads."""
     return _tangent(table).particular
 
 
 @internal
 def load_tangent(table: Table, local: LocalArray):
-    """Evaluate the derivatives of contacts at the start of a step, where the phase's acceleration has just been found.
+    """Write the derivatives of contacts at the start of a step; return the number of held rows.
 
-    Returns the number of rows that are held, `NOTHING_ACTS` where there is no phase.
+    The acceleration of the phase must have been found there just before. Returns `NOTHING_ACTS` if no contact is
+    closed and no dry friction acts.
     """
     if not acts(table):
         return NOTHING_ACTS
@@ -73,9 +74,9 @@ def load_tangent(table: Table, local: LocalArray):
 
 @internal
 def add_force_changes(table: Table, place: Floats, way: Floats, placed: bool, in_time: bool, force: Floats):
-    """Subtract from ``force`` how Rᵀ r changes along (place, way) as rows and directions do, r as it is.
+    """Subtract the derivative of Rᵀ r along (place, way), at constant r, from ``force`` (nv).
 
-    Writes the changes of the velocities of rows and of drags.
+    Also writes the derivatives of the row velocities and of the drags.
     """
     contact_table, nv = table.contact_table, table.nv
     own, work = _tangent(table), tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
@@ -103,14 +104,14 @@ def add_force_changes(table: Table, place: Floats, way: Floats, placed: bool, in
 
 @internal
 def _change(derivatives: Floats, place: Floats, placed: bool, in_time: bool, nv: int):
-    """Return a row of derivatives by place, then by time, along a direction."""
+    """Return the directional derivative of a number, from its derivatives by place (nv) and time."""
     change = derivatives[nv] if in_time else 0.0
     return change + dot(derivatives, place, nv) if placed else change
 
 
 @internal
 def _turn(contact_table: ContactTable, k: int, own: PhaseTangent, work: ContactWork):
-    """Write how the drag of a contact that slides changes with the velocities of its rows: see `phases._rub`."""
+    """Write the derivative of the drag of a sliding contact, given the derivatives of its row velocities."""
     row, n, still = contact_table.first_rows[k], contact_table.sizes[k], begin_speed(contact_table)
     slip, way, change, drag = (
         work.native + row,
@@ -148,9 +149,10 @@ def _turn(contact_table: ContactTable, k: int, own: PhaseTangent, work: ContactW
 def add_held(
     table: Table, m: int, k: int, place: Floats, way: Floats, placed: bool, in_time: bool, local: LocalArray
 ):
-    """Add to ``change`` of η̇ along the k-th coordinate what the forces on the m rows that are held do to keep these.
+    """Add the effect of the forces on the m held rows to ``local.change``, the derivative of η̇ along coordinate k.
 
-    ``tangent.particular`` has A⁺ of the change of the constraints. Notes how the power of all forces changes.
+    ``particular`` of the tangent holds A⁺ of the change of the constraints. Also writes the derivative of the power
+    of all forces.
     """
     contact_table, nv, dof = table.contact_table, table.nv, table.nv - table.generic_rank
     own, work = _tangent(table), tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
@@ -192,7 +194,7 @@ def _change_of_row(
     own: PhaseTangent,
     work: ContactWork,
 ):
-    """Return how the acceleration of a row changes with that of the mechanism at ``particular``, and as it turns."""
+    """Return the derivative of the acceleration of a row, by the change ``particular`` of a and that of the row."""
     nv, change = table.nv, along(table, work, row, own.particular)
     if row >= table.contact_table.contact_rows:
         return change
@@ -202,7 +204,7 @@ def _change_of_row(
 
 @internal
 def _power_change(table: Table, m: int, own: PhaseTangent, work: ContactWork):
-    """Return how the power of all forces changes: where velocities and directions do, and the forces that are found."""
+    """Return the derivative of the power of all forces, by row velocities, friction directions and held forces."""
     contact_table, change = table.contact_table, 0.0
     for row in range(tl.row_count(contact_table)):
         change += contact_table.forces[row] * own.speeds[row]
@@ -220,9 +222,10 @@ def _power_change(table: Table, m: int, own: PhaseTangent, work: ContactWork):
 
 @internal
 def stage_of_work(table: Table, stage: int, weights: Floats, slope: float, h: float, u: Floats, n: int):
-    """Solve for the stage of the work of all forces, which is one more coordinate that none depends on.
+    """Write the stage of the work of all forces, an additional coordinate on which no other coordinate depends.
 
-    ``u`` is the stage of the others, ``weights`` the row of C; the power at a stage is that of the last acceleration.
+    ``u`` (n) is the stage of the local coordinates, ``weights`` the row of C. The power at a stage is the power at
+    the last acceleration.
     """
     own = _tangent(table)
     power = own.power[0] if stage == 0 else table.contact_table.settings.power
@@ -233,7 +236,10 @@ def stage_of_work(table: Table, stage: int, weights: Floats, slope: float, h: fl
 
 @internal
 def note_work(table: Table, time: float, h: float):
-    """Note where a step of length h ends, and the work of all forces in it, the sum of its stages by the weights m."""
+    """Write the end of a step of length h to its slot, with the work of all forces.
+
+    The work is the sum of its stages times the weights m.
+    """
     own, count = _tangent(table), table.n_implicit_stages
     ends = table.scheme + (1 + 2 * count * count + 2 * count)
     note_end(table, time, h, dot(ends, own.stages, count))

@@ -1,7 +1,7 @@
-"""Records of a run: what is written, and the times at which records are wanted.
+"""Records of a run: their contents, and the times at which records are wanted.
 
-Each wanted record is the end of a step of its own from where the step that passes it began, so the steps of a run do
-not depend on when it is looked at.
+Each record is the end of a separate step from the start of the step that passes its time, so the steps of a run do
+not depend on the times of its records.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def record(table: Table, x: Floats, rank: int, work: Workspace):
     """Write the next record: t, q, v, a, u, λ, energy, rank, largest and smallest pivot, closure residual."""
     nq, nv, nu, nh, nc = table.nq, table.nv, table.nu, table.nh, table.nc
     n = nq + nv
-    touched = exists(table.contact_table) and not exists(table.batch)  # of many runs these are not kept
+    touched = exists(table.contact_table) and not exists(table.batch)  # not recorded in batches
     more = tl.fixed_rows(table.contact_table) + 1 if touched else 0
     row = table.records + int(table.run.filled) * (1 + n + nv + nu + nc + N_FACTS + more)
     table.run.filled += 1.0
@@ -61,7 +61,10 @@ def record(table: Table, x: Floats, rank: int, work: Workspace):
 
 @internal
 def _record_contacts(table: Table, x: Floats, row: Floats):
-    """Write the forces, those of a time step or of a smooth phase at x, and the energy that contacts have taken."""
+    """Write the forces on the fixed rows at x and the energy lost in contacts [J] to ``row``.
+
+    The forces are those of a time step or of a smooth phase.
+    """
     contact_table, found = table.contact_table, find_slot(table, x)
     rows = tl.fixed_rows(contact_table)
     fill(row, 0.0, rows + 1)
@@ -78,7 +81,7 @@ def _record_contacts(table: Table, x: Floats, row: Floats):
 
 @internal
 def note_look(table: Table, x: Floats):
-    """Note t and q at ``table.looks``: some states on the way of runs with few records, more steps apart each time."""
+    """Write t and q of x to ``table.looks``: sample states for runs with few records, at growing numbers of steps."""
     state, nq = table.run, table.nq
     row = table.looks + int(state.looked) * (1 + nq)
     row[0] = x[nq + table.nv + table.nu]
@@ -89,7 +92,7 @@ def note_look(table: Table, x: Floats):
 
 @internal
 def _log_contacts(table: Table, time: float, slot: Slot):
-    """Log the contacts between geometries of the last step that had a force."""
+    """Write the contacts between geometries in ``slot`` that have a force to the log, with their time."""
     contact_table = table.contact_table
     for k in range(int(slot.facts.kept)):
         kept = stored_contact_at(slot.kept + cl.N_KEPT * k)
@@ -105,7 +108,7 @@ def _log_contacts(table: Table, time: float, slot: Slot):
 def record_between(
     table: Table, x: Floats, step: Step, time: float, level: int, stages: Stages, work: Workspace
 ):
-    """Record the state at ``time``, by a step of its own from x. False where it cannot be projected."""
+    """Record the state at ``time``, the end of a separate step from x; return False if its projection fails."""
     clock, slopes, trial = table.nq + table.nv + table.nu, stages.slopes, stages.trial
     if abs(time - x[clock]) <= END_OF_STEP * step.h:
         copy(x, trial, la.input_size(table))
@@ -121,7 +124,7 @@ def record_between(
 
 @internal
 def _wanted(table: Table, k: float):
-    """Return the k-th time at which a record is wanted: of a grid, or of a list; infinite after the last one."""
+    """Return the time [s] of the k-th record, from the grid or the list; np.inf after the last one."""
     state = table.run
     if state.grid > 0.0:
         return state.grid_start + k * state.grid
@@ -130,7 +133,7 @@ def _wanted(table: Table, k: float):
 
 @internal
 def count_wanted(table: Table, t: float, h: float):
-    """Return how many records, at most, are wanted in a step from t to t + h."""
+    """Return an upper bound of the number of records in a step from t to t + h."""
     state = table.run
     if state.grid > 0.0:
         return int(h / state.grid) + 1
@@ -142,9 +145,9 @@ def count_wanted(table: Table, t: float, h: float):
 
 @internal
 def record_passed(table: Table, x: Floats, step: Step, level: int, stages: Stages, work: Workspace):
-    """Record what is wanted within the step from x to ``new``; ``level`` is what its end was projected on.
+    """Write the records within the step from x to ``new``, projected by ``level`` as the end of the step was.
 
-    Returns whether each can be projected, and whether ``new`` is wanted.
+    Returns whether all projections succeeded, and whether a record is wanted at ``new``.
     """
     state, end = table.run, stages.new[table.nq + table.nv + table.nu]
     close = SAME_INSTANT * state.grid if state.grid > 0.0 else END_OF_STEP * step.h

@@ -1,9 +1,10 @@
 """One step of a Rosenbrock–Wanner method in local coordinates (`sarrus.kernels.integrate.local_model`).
 
-(y, η) solves an ordinary differential equation without constraints, whose right side is found at a state of the
-mechanism: the one on the constraints with these coordinates, by Newton's method. So every stage, and the end of the
-step, is on the constraints to rounding, and the method keeps its order and its stability. The derivatives are exact,
-as such a method demands. What begins at the same x, a step repeated with another length, shares one linear model.
+(y, η) solves an ordinary differential equation without constraints. Its right-hand side is evaluated at the state of
+the mechanism that has these coordinates and satisfies the constraints, found by Newton's method. Every stage and the
+end of the step therefore satisfy the constraints to rounding, and the method keeps its order and stability. The
+derivatives are exact, as the method requires. A step repeated from x with another length reuses the linear model at
+x.
 """
 
 from __future__ import annotations
@@ -33,10 +34,10 @@ from sarrus.kernels.solve.projection import MAX_ITERATIONS, retract
 
 
 def rosenbrock(table: Table, x: Floats, level: int) -> int:
-    """Take a step of length ``local.header.length`` from x; its end goes to ``state`` in local, its error to slopes[1].
+    """Write the end of a step of length ``local.header.length`` from x to ``local.state``; return 0, −1 if it fails.
 
-    Returns 0, or −1 where it cannot be taken: Newton diverges (a shorter step helps), the matrix is singular, or the
-    step begins in a singular configuration (none helps).
+    The error estimate goes to slopes[1]. The step fails if Newton's method diverges (a shorter step helps), if the
+    matrix is singular, or if the step begins in a singular configuration (no step helps).
     """
     local, work, scheme = la.local_array(table), la.workspace(table), table.scheme
     nq, nv, count = table.nq, table.nv, table.n_implicit_stages
@@ -81,7 +82,7 @@ def rosenbrock(table: Table, x: Floats, level: int) -> int:
 
 @internal
 def _stage(table: Table, local: LocalArray, stage: int, weights: Floats, h: float, work: Workspace):
-    """Solve for one u_i; False where there is no acceleration."""
+    """Write the stage u_i (n), i = ``stage``, to ``local.stages``; return False if there is no acceleration."""
     nq, nv, state = table.nq, table.nv, local.state
     ny, dof, count = nv - table.holonomic_rank, nv - table.generic_rank, table.n_implicit_stages
     n, u = ny + dof, local.stages + stage * (ny + dof)
@@ -109,7 +110,7 @@ def _stage(table: Table, local: LocalArray, stage: int, weights: Floats, h: floa
 
 @internal
 def _write_error(table: Table, local: LocalArray, h: float, work: Workspace):
-    """Write the last stage to slopes[1]: the error as a change of (q, v) over h, which explicit methods leave there."""
+    """Write the error estimate, the last stage as a change of (q, v) over h, to slopes[1]."""
     nq, nv, ny = table.nq, table.nv, table.nv - table.holonomic_rank
     n = ny + nv - table.generic_rank
     last = local.stages + (table.n_implicit_stages - 1) * n
@@ -131,7 +132,7 @@ def _write_error(table: Table, local: LocalArray, h: float, work: Workspace):
 
 @internal
 def _is_known(table: Table, x: Floats, local: LocalArray):
-    """Tell whether the linear model in ``local`` is that at x."""
+    """Return True if the linear model in ``local`` was built at x."""
     known = (
         local.header.valid == 1.0
         and local.ranks[0] == table.holonomic_rank
@@ -146,7 +147,7 @@ def _is_known(table: Table, x: Floats, local: LocalArray):
 
 @internal
 def _combine(weights: Floats, count: int, factor: float, n: int, local: LocalArray):
-    """Write the sum of the first ``count`` stages with these weights, times ``factor``."""
+    """Write the weighted sum of the first ``count`` stages, times ``factor``, to ``local.change`` (n)."""
     fill(local.change, 0.0, n)
     for j in range(count):
         weight = factor * weights[j]
@@ -156,9 +157,9 @@ def _combine(weights: Floats, count: int, factor: float, n: int, local: LocalArr
 
 @internal
 def _settle(table: Table, local: LocalArray, time: float, work: Workspace):
-    """Write to ``state`` the state a ``time`` after the start whose coordinates differ from those there by ``change``.
+    """Write the state whose local coordinates are those of the start plus ``change`` to ``local.state``.
 
-    False where Newton's method does not converge.
+    The state is ``time`` [s] after the start. Returns False if Newton's method does not converge.
     """
     state = local.state
     nq, nv = table.nq, table.nv
@@ -180,7 +181,7 @@ def _settle(table: Table, local: LocalArray, time: float, work: Workspace):
 
 @internal
 def _close(table: Table, local: LocalArray, work: Workspace):
-    """Correct q in ``state`` until φ = 0 and y is what it should be; False where Newton does not contract."""
+    """Correct q in ``local.state`` until φ = 0 and y has its target value; return False if Newton diverges."""
     nq, nv, nh, bound, state = table.nq, table.nv, table.nh, table.holonomic_rank, local.state
     ny, simple, small, before = nv - bound, table.simple_rate == 1, table.settings.position_tolerance, 0.0
     if nh == 0 and simple:
@@ -205,7 +206,7 @@ def _close(table: Table, local: LocalArray, work: Workspace):
 
 @internal
 def _slow(table: Table, local: LocalArray, work: Workspace):
-    """Correct v in ``state`` until ψ = 0 and η is what it should be; False where something is not finite."""
+    """Correct v in ``local.state`` until ψ = 0 and η has its target value; return False if not finite."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     if nc == 0:
         return True
@@ -217,7 +218,7 @@ def _slow(table: Table, local: LocalArray, work: Workspace):
 
 @internal
 def _turn(table: Table, local: LocalArray, state: Floats, nq: int, nv: int, ny: int):
-    """Write W = R N(q) to ``turned`` and to ``bias`` what y still lacks; return the size of that."""
+    """Write W = R N(q) to ``local.turned`` and the remaining error of y to ``local.bias``; return its 1-norm."""
     call_native(table.rate_matrix, state, local.rates)
     size = 0.0
     for r in range(ny):
@@ -236,7 +237,7 @@ def _turn(table: Table, local: LocalArray, state: Floats, nq: int, nv: int, ny: 
 
 @internal
 def _factor(a: Floats, n: int, swaps: Floats):
-    """Factor the n × n matrix at ``a`` in place with row pivoting; ``swaps`` gets the pivot rows. False if singular."""
+    """Factor the n × n matrix a in place with row pivoting, pivot rows to ``swaps``; return False if singular."""
     for k in range(n):
         pivot, size = k, abs(a[k * n + k])
         for i in range(k + 1, n):
@@ -260,7 +261,7 @@ def _factor(a: Floats, n: int, swaps: Floats):
 
 @internal
 def _solve(a: Floats, n: int, swaps: Floats, x: Floats):
-    """Replace the vector at x by the solution for the matrix that `_factor` left."""
+    """Replace x (n) by the solution of a z = x, with a factored by `_factor`."""
     for k in range(n):
         pivot = int(swaps[k])
         x[k], x[pivot] = x[pivot], x[k]

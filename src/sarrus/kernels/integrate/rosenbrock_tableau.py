@@ -23,7 +23,7 @@ from sarrus.kernels.integrate.tableau import widest_gap
 
 IMPLICIT_METHODS = ("rodas4", "rodas5p")
 
-# Rows of a and of C below the diagonal. The last rows of a, and m, repeat the same numbers (`_method`).
+# Rows of a and of C below the diagonal. The last rows of a, and m, follow from the row before (`_method`).
 _RODAS4_A = [
     [1.544],
     [0.9466785280815826, 0.2557011698983284],
@@ -63,7 +63,10 @@ _RODAS5P_C = [
 
 @dataclass(frozen=True, eq=False)
 class RosenbrockTableau:
-    """γ, a and C (s × s, strictly lower), nodes α and γ_i (s,), m (s,), in the notation of this module."""
+    """Coefficients of a method: γ, a and C (s × s, strictly lower), α_i, γ_i and m (s,).
+
+    ``nodes`` holds α_i, ``time_weights`` holds γ_i.
+    """
 
     name: str
     order: int
@@ -76,11 +79,11 @@ class RosenbrockTableau:
     m: Array
 
     def between(self, place: float) -> float:
-        """Return where a singular configuration is laid in a step (`kernels.integrate.tableau.widest_gap`)."""
+        """Return the fraction of a step, 0 to 1, at which a singular configuration is placed (`widest_gap`)."""
         return widest_gap(self.nodes, place)
 
     def packed(self) -> Array:
-        """Return γ, a, C, α, γ_i and m one after the other, as `sarrus.kernels.integrate.rosenbrock` reads them."""
+        """Return γ, a, C, α, γ_i and m in one vector, as `sarrus.kernels.integrate.rosenbrock` reads them."""
         parts = [
             np.array([self.gamma]),
             self.a.ravel(),
@@ -94,7 +97,7 @@ class RosenbrockTableau:
 
 @lru_cache(maxsize=len(IMPLICIT_METHODS))
 def rosenbrock_tableau(name: str) -> RosenbrockTableau:
-    """Return a method by name: rodas4 or rodas5p."""
+    """Return the coefficients of the method ``name``: rodas4 or rodas5p."""
     if name == "rodas4":
         return _method(name, 4, 0.25, _RODAS4_A, _RODAS4_C)
     if name == "rodas5p":
@@ -105,7 +108,7 @@ def rosenbrock_tableau(name: str) -> RosenbrockTableau:
 
 
 def _inverse_of_triangle(lower: Array) -> Array:
-    """Return the inverse of a lower triangle, by rows: the same bits everywhere, unlike LAPACK's."""
+    """Return the inverse of a lower triangular matrix, by rows: unlike with LAPACK, all machines give equal bits."""
     inverse = np.zeros_like(lower)
     for i in range(len(lower)):
         inverse[i, i] = 1.0
@@ -118,7 +121,10 @@ def _inverse_of_triangle(lower: Array) -> Array:
 def _method(
     name: str, order: int, gamma: float, a_rows: list[list[float]], c_rows: list[list[float]]
 ) -> RosenbrockTableau:
-    """Complete a method: every row of a after those given, and m, is the one before with a one behind it."""
+    """Return the coefficients of a method.
+
+    Each row of a after ``a_rows``, and m, is the previous row with a 1 appended.
+    """
     s = len(c_rows) + 1
     a, c = np.zeros((s + 1, s)), np.zeros((s, s))
     for i, row in enumerate(c_rows, 1):

@@ -1,8 +1,8 @@
 """The simulation loop, with no Python per step.
 
-A round: how long the step is and whether its error allows it (`sarrus.kernels.integrate.step_control`), the step and
+Each round has the step size and the acceptance of the step (`sarrus.kernels.integrate.step_control`), the step and
 its projection, events (`sarrus.kernels.integrate.events`), records (`sarrus.kernels.integrate.recording`), and the
-solve where it ends.
+acceleration at the end of the step.
 """
 
 from __future__ import annotations
@@ -34,20 +34,19 @@ from sarrus.kernels.platform.native_call import call_kernel
 from sarrus.kernels.platform.pointers import exists, internal
 from sarrus.kernels.solve.invariants import changes, note_changes
 
-# The residuals of the solve are looked at where a run begins and ends, and after every so many steps.
+# [steps] Interval at which fixed steps check the residuals of the acceleration, besides start and end of a run.
 LOOK_EVERY = 8
 
 
 def advance(table: Table, x: Floats, room: int) -> int:
-    """Advance x to the time ``end`` or until the records are full; return how it ended.
+    """Advance x to the time ``end``, or until ``room`` records are written; return an end code of `run_state`.
 
-    ``table.run`` persists between calls (see `sarrus.kernels.memory.run_state`). Without error estimates the steps are
-    start + k × step; else step adapts. The first row of a run is its initial state (unrecorded = −1). Event modes
-    (n × 2): direction −1, 0 or 1, and whether terminal. Records are wanted after ``every`` so many steps, on a grid, or
-    at given times (see `sarrus.kernels.integrate.recording`). The event log gets a row (index, time) per crossing,
-    ``logged`` counts them. A call also comes back after ``pause`` steps. Where there is room for them some states on
-    the way are noted besides (see `sarrus.kernels.integrate.recording`). ``room`` is the number of rows to write at
-    most, ``filled`` that of those that were.
+    ``table.run`` persists between calls (see `sarrus.kernels.memory.run_state`). Without error estimates the steps
+    end at start + k × step; otherwise the step size adapts. The first record of a run is its initial state
+    (unrecorded = −1). Event modes (n × 2): direction −1, 0 or 1, and whether terminal. Records are written every
+    ``every`` steps, on a grid, or at given times (see `sarrus.kernels.integrate.recording`). The event log has a row
+    (index, time) for each crossing; ``logged`` is their number. A call also returns after ``pause`` steps. If
+    ``table.looks`` exists, sample states are written there. ``filled`` is the number of records written.
     """
     state, work = table.run, la.workspace(table)
     stages, adaptive = la.stages_of(table, work), table.n_errors > 0
@@ -117,7 +116,7 @@ def advance(table: Table, x: Floats, room: int) -> int:
 
 @internal
 def _begin(table: Table, x: Floats, stages: Stages, work: Workspace):
-    """Find the slope where a call begins, record it where the run does; return GO or how it ended, and `approach`."""
+    """Write the slope at the start of a call, record the start of a run; return GO or an end code, and `approach`."""
     state, time = table.run, x[table.nq + table.nv + table.nu]
     if time < state.end and is_due(state, time) and not take_sample(table, x, False, work):
         return rs.CONTROL_FAILED, 1.0, 0.0
@@ -142,9 +141,9 @@ def _begin(table: Table, x: Floats, stages: Stages, work: Workspace):
 
 @internal
 def _begin_behind(table: Table, x: Floats, stages: Stages, work: Workspace):
-    """Find the slope behind a break of functions of time; return GO or how the run ended, and `approach`.
+    """Write the slope after a break of functions of time; return GO or an end code, and the values of `approach`.
 
-    Where every step is recorded the state is, too, so that records are on both sides.
+    If every step is recorded, the state after the break is, too, so that there is a record on both sides.
     """
     state, fresh = table.run, table.run.unrecorded == 0.0
     if table.project > 0 and not finish(table, x, table.project):
@@ -161,7 +160,7 @@ def _begin_behind(table: Table, x: Floats, stages: Stages, work: Workspace):
 
 @internal
 def _projected(table: Table):
-    """Return what is projected where the next step ends."""
+    """Return the level of the projection at the end of the next step."""
     every = table.project_every
     return table.project if every > 0 and (int(table.run.steps) + 1) % every == 0 else la.NOTHING
 
@@ -177,11 +176,14 @@ def _attempt(
     stages: Stages,
     work: Workspace,
 ):
-    """Take a step from x to ``new`` and project its end; return whether it counts, and h |λ| of a fixed one."""
+    """Write the projected end of a step from x to ``new``; return GO, AGAIN or an end code, and h |λ|.
+
+    h |λ| is 0 with an adaptive method.
+    """
     state, new, adaptive, h_lambda = table.run, stages.new, table.n_errors > 0, 0.0
     good = take_step(table, adaptive, step.near, x, step.h, stages.slopes, new, work)
     if table.project > 0 and not step.near and separates(work):
-        # Redundant rows contradict each other beside the constraints: from now on stages are projected.
+        # Redundant rows are inconsistent off the constraints: from now on stages are projected.
         state.split = 1.0
     if adaptive:
         code = judge(table, x, good, step, size, speed, stages, work)
@@ -205,7 +207,7 @@ def _attempt(
 
 @internal
 def _lost(table: Table, new: Floats):
-    """Tell how a fixed step failed: at a stage off the constraints, unless something there is no number."""
+    """Return the end code of a failed fixed step: not converged, not finite, or a stage whose projection failed."""
     if exists(table.contact_table) and table.contact_table.failed != 0:
         return rs.NOT_CONVERGED
     if table.implicit == 0:
@@ -218,10 +220,10 @@ def _lost(table: Table, new: Floats):
 
 @internal
 def _pass(table: Table, x: Floats, step: Step, level: int, stages: Stages, work: Workspace):
-    """Find events within the step and write the records that are wanted there.
+    """Log the events within the step and write its records; return a code and two flags.
 
-    Returns GO, AGAIN where the step is too long to tell, or how the run ended; whether an event stops it; and whether a
-    record is wanted at ``new``.
+    The code is GO, AGAIN if the step is to be repeated, or an end code. The flags are whether an event stops the run,
+    and whether a record is wanted at ``new``.
     """
     state, stop = table.run, False
     if exists(table.contact_table):
@@ -248,7 +250,7 @@ def _pass(table: Table, x: Floats, step: Step, level: int, stages: Stages, work:
     if not good:
         return rs.PROJECTION_FAILED, False, False
     if step.beside:
-        # The step went past its target: the record there comes from a step of its own.
+        # The step went past its target: the record at the target comes from a separate step.
         state.steps += 1.0
         state.unrecorded += 1.0
         time = stages.new[table.nq + table.nv + table.nu]
@@ -261,7 +263,10 @@ def _pass(table: Table, x: Floats, step: Step, level: int, stages: Stages, work:
 
 @internal
 def _arrive(table: Table, x: Floats, step: Step, h_lambda: float, stages: Stages, work: Workspace):
-    """Go on to ``new``, sample the control law and find the slope; return GO or how it ended, rank and `approach`."""
+    """Copy ``new`` to x, sample the control law and write the slope; return a code, the rank and `approach`.
+
+    The code is GO or an end code.
+    """
     state, adaptive, slopes, clock = (
         table.run,
         table.n_errors > 0,
@@ -297,13 +302,16 @@ def _arrive(table: Table, x: Floats, step: Step, h_lambda: float, stages: Stages
         and not adaptive
         and abs(state.start + state.steps * state.step - time) > SAME_INSTANT * state.step
     ):
-        state.start = time - state.steps * state.step  # the grid of fixed steps begins anew
+        state.start = time - state.steps * state.step  # the grid of fixed steps restarts here
     return GO, rank, size, speed
 
 
 @internal
 def _note_solve(table: Table, rank: int, time: float, work: Workspace):
-    """Note where two states looked at in a row, neither singular, have no answer whose residuals are met."""
+    """Write the outcome of failed residual checks to ``unsound``, if two checked states in a row have it.
+
+    Singular states do not count.
+    """
     state = table.run
     found = work.facts.outcome if rank == table.generic_rank else 0.0
     if state.unsound == 0.0:
@@ -316,9 +324,9 @@ def _note_solve(table: Table, rank: int, time: float, work: Workspace):
 
 @internal
 def _is_poor(table: Table, adaptive: bool):
-    """Tell whether independent coordinates are poor, or will fail within a few fixed steps like the last one.
+    """Return True if the independent coordinates are ill-conditioned, or will be within a few fixed steps.
 
-    With adaptive steps the error estimate stops before that.
+    With adaptive steps the error estimate rejects a step before the coordinates fail.
     """
     chart = table.chart
     falling = chart.gauge_before - chart.conditioning

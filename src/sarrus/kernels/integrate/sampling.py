@@ -16,7 +16,7 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 @internal
 def next_sample(state: Run, end: float):
-    """Return the time of the next sample, ``end`` where there is none before."""
+    """Return the time [s] of the next sample, ``end`` if no sample is due before."""
     if state.period == 0.0:
         return end
     return min(end, state.first_sample + state.samples * state.period)
@@ -24,22 +24,21 @@ def next_sample(state: Run, end: float):
 
 @internal
 def is_due(state: Run, time: float):
-    """Tell whether a sample is due."""
+    """Return True if a sample of the control law is due at ``time``."""
     return state.period > 0.0 and time >= state.first_sample + (state.samples - SAME_INSTANT) * state.period
 
 
 @internal
 def measures(table: Table):
-    """Tell whether the law measures multipliers, which are only known after an acceleration."""
+    """Return True if the law measures multipliers, which are known only after an acceleration."""
     return table.law.n_measured > 0
 
 
 @internal
 def take_sample(table: Table, x: Floats, known: bool, work: Workspace):
-    """Have the law see x, with noise, and hold what it asks for, after its delay; False where it has no answer.
+    """Sample the control law at x with noise and write the delayed controls to x; return False if the law fails.
 
-    ``known`` says that the multipliers of the plant are in the workspace. What is held waits in a ring of delay + 1
-    controls.
+    ``known``: the multipliers of the plant are in the workspace. The controls wait in a ring of delay + 1 entries.
     """
     nq, nv, nu = table.nq, table.nv, table.nu
     state = table.run

@@ -1,4 +1,4 @@
-"""One step of the simulation with fixed steps, on its own: what exported C code offers."""
+"""One step of the simulation with fixed steps, as exported C code offers it."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from sarrus.kernels.platform.pointers import internal
 
 
 class StepMemory(Record):
-    """Memory from one step to the next: sizes, error and counts of the test of stability."""
+    """Memory from one step to the next: pivot, solve outcome, and error and count of the stability test."""
 
-    typical_pivot: float  # the size that the smallest pivot has elsewhere
-    split: float  # 1 where redundant rows contradict each other beside the constraints: stages are projected
-    found: float  # what became of the solve where the last step began
-    unstable: float  # steps in a row
-    error: float  # of the step before
-    step: float  # length of the last step
-    last_size: float  # its h |λ|
+    typical_pivot: float  # largest value of the smallest pivot so far
+    split: float  # 1 if redundant rows are inconsistent off the constraints: stages are projected
+    found: float  # outcome of the acceleration at the start of the last step
+    unstable: float  # number of unstable steps in a row
+    error: float  # error of the previous step
+    step: float  # length of the last step [s]
+    last_size: float  # h |λ| of the last step
 
 
 @internal
 def single_step(table: Table, x: Floats, h: float, memory: Any):
-    """Advance x by h with its controls held; return how it ended, as the time loop does (`run_state`).
+    """Advance x by h with its controls held; return an end code of `run_state`.
 
-    ILL_POSED, NOT_FINITE and PROJECTION_FAILED leave x as it was. Otherwise the step is done: UNSTABLE_STEP where it is
-    one of several that leave the region of stability, else what forward dynamics said of the state it began at, where
-    that was no full answer at the generic rank, else DONE. Near a singular configuration the stages are projected. The
-    time loop does more there: it lays its steps so that no stage comes close to it.
+    ILL_POSED, NOT_FINITE and PROJECTION_FAILED leave x as it was. Otherwise the step is done. The code is
+    UNSTABLE_STEP if several steps in a row have left the region of stability; else the outcome of forward dynamics at
+    the start of the step, if it is no full solution at the generic rank; else DONE. Near a singular configuration the
+    stages are projected. The time loop, unlike this function, also places its steps so that no stage comes close to
+    it.
     """
     settings, work = table.settings, la.workspace(table)
     stages = la.stages_of(table, work)
@@ -69,7 +70,7 @@ def single_step(table: Table, x: Floats, h: float, memory: Any):
 
 @internal
 def _note_stability(table: Table, x: Floats, slopes: Floats, end: Floats, memory: Any):
-    """Count the last step for or against stability, if x is where it ended; its last slope still is in slopes[3]."""
+    """Count the last step as stable or unstable, if it ended at x; slopes[3] still holds its last slope."""
     n = table.nq + table.nv
     if memory.last_size > STABILITY_OF_RK4 and _is_same(x, end, n, n + table.nu):
         error, grown = growing_error(n, slopes, x, memory.step, memory.last_size, memory.error)
@@ -80,7 +81,7 @@ def _note_stability(table: Table, x: Floats, slopes: Floats, end: Floats, memory
 
 @internal
 def _is_same(x: Floats, end: Floats, n: int, time: int):
-    """Tell whether coordinates, velocities and time are those where the last step ended."""
+    """Return True if coordinates, velocities and time of x equal the end of the last step."""
     largest = abs(x[time] - end[time]) / (1.0 + abs(x[time]))
     for i in range(n):
         largest = max(largest, abs(x[i] - end[i]) / (1.0 + abs(x[i])))

@@ -1,14 +1,14 @@
-"""Singular passages, found while the time loop steps: where the smallest singular value σ of A goes through a minimum.
+"""Singularity crossings of a run: times at which the smallest singular value σ of A has a minimum near zero.
 
-Rows and velocities are in characteristic units. At the generic rank, with its singular vectors u and w, σ = uᵀ A w
-moves at the rate uᵀ Ȧ w. So σ dσ/dt changes its sign from minus to plus where σ goes through zero as where it turns
-around above zero. One search serves both: the step is repeated with other lengths, as for an event. Where σ crosses
-zero it has a smooth continuation with a sign (Griewank and Reddien, IMA J. Numer. Anal. 4, 1984, have another smooth
-scalar with the same zero): one of u and w, followed through, is reversed. The zero is that of a polynomial through
-signed values at some distance.
+Rows and velocities are in characteristic units. At the generic rank, with the singular vectors u and w, σ = uᵀ A w
+changes at the rate uᵀ Ȧ w. The product σ dσ/dt changes its sign from minus to plus both where σ reaches zero and
+where σ turns above zero, so one search serves both: the step is repeated with other lengths, as for an event. If σ
+crosses zero, it has a smooth continuation with a sign (Griewank and Reddien, IMA J. Numer. Anal. 4, 1984, have
+another smooth scalar with an equal zero): u or w, followed continuously, is reversed. The zero is found by a
+polynomial through signed values at some distance.
 
-Ordinary steps cost a copy of the state. Singular values are computed only where the pivot of the factorisation is small
-or has been through a minimum.
+An ordinary step costs only a copy of the state. Singular values are computed only if the pivot of the factorisation
+is small or has had a minimum.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from sarrus.kernels.platform.pointers import exists, internal, log_facts_at
 
 @internal
 def enter(table: Table, x: Floats, size: float, slopes: Floats):
-    """Note the state where a call of the time loop begins; u may have changed since the last one ended."""
+    """Write the state at the start of a call of the time loop to the passage array; u may have changed before."""
     passages = pl.passage_array(table)
     header = passages.header
     state = pl.state_of(table, passages, int(header.last))
@@ -55,7 +55,7 @@ def enter(table: Table, x: Floats, size: float, slopes: Floats):
 
 @internal
 def is_full(table: Table):
-    """Tell whether the log has no room for what one more step may find."""
+    """Return True if the log has no room for the crossings of one more step."""
     header = pl.passage_array(table).header
     return header.logged + 2.0 > header.room
 
@@ -71,7 +71,7 @@ def follow(
     stages: Stages,
     work: Workspace,
 ):
-    """Note the state x (slope in slopes[0]) at the end of a step, and log a passage that this or the last step made."""
+    """Write the state x (slope in slopes[0]) at the end of a step, and log a crossing of this or the last step."""
     passages = pl.passage_array(table)
     header = passages.header
     if table.generic_rank == 0 or header.wanted == 0.0:
@@ -105,7 +105,7 @@ def follow(
 
 @internal
 def _last_three(table: Table, passages: PassageArray, k: int):
-    """Return the state before the k-th, that, and the one after it: each takes the place of the one before."""
+    """Return the state before the k-th, the k-th and the next one of the ring of three states."""
     return (
         pl.state_of(table, passages, (k + 2) % 3),
         pl.state_of(table, passages, k),
@@ -117,7 +117,7 @@ def _last_three(table: Table, passages: PassageArray, k: int):
 def _find(
     table: Table, x: Floats, valley: bool, close: bool, known: int, k: int, stages: Stages, work: Workspace
 ):
-    """Log the passages between the last three states, the last one at x, where they are ``close`` or a ``valley``."""
+    """Log the crossings between the last three states, the last one at x, if they are ``close`` or a ``valley``."""
     passages, conditioning, failed = pl.passage_array(table), 0.0, 0.0
     before, b, c = _last_three(table, passages, k)
     if exists(table.chart):
@@ -143,7 +143,7 @@ def _find(
 
 @internal
 def _keep(table: Table, x: Floats, slopes: Floats, state: PassageState):
-    """Copy x and its slope to a state."""
+    """Copy x and its slope to ``state``."""
     copy(x, state.x, la.input_size(table))
     copy(slopes, state.slope, table.nq + table.nv)
 
@@ -156,14 +156,14 @@ def _restore(table: Table, slopes: Floats, state: PassageState):
 
 @internal
 def _measure_kept(table: Table, passages: PassageArray, state: PassageState, work: Workspace):
-    """Measure a state of the run, unless it has been."""
+    """Write σ, its vectors and σ dσ/dt of a stored state, unless they are known."""
     if state.facts.measured == 0.0:
         measure_at(table, state.x, passages, state, work)
 
 
 @internal
 def _rows(table: Table, x: Floats, work: Workspace):
-    """Evaluate A at x, with rows and velocities in characteristic units; return where it lies."""
+    """Return the address of A (nc × nv) at x, with rows and velocities in characteristic units."""
     call_native(table.position if table.nc == table.nh else table.velocity, x, work.native)
     nv, nc, factors = table.nv, table.nc, la.factors_of(table)
     rows = work.native + nc
@@ -176,7 +176,7 @@ def _rows(table: Table, x: Floats, work: Workspace):
 
 @internal
 def measure_at(table: Table, x: Floats, passages: PassageArray, state: PassageState, work: Workspace):
-    """Write σ, its vectors and σ dσ/dt at x to a state. Both numbers are zero where σ is below rounding."""
+    """Write σ, its singular vectors and σ dσ/dt at x to ``state``; both numbers are zero if σ is below rounding."""
     nv, nc, rank = table.nv, table.nc, table.generic_rank
     state.facts.measured = 1.0
     if table.measure != 0 and _measure_sparse(table, x, state, work):
@@ -211,7 +211,7 @@ def measure_at(table: Table, x: Floats, passages: PassageArray, state: PassageSt
 
 @internal
 def _measure_sparse(table: Table, x: Floats, state: PassageState, work: Workspace):
-    """Measure by straight-line code; False where σ is too small for that."""
+    """Write σ, its singular vectors and σ dσ/dt by straight-line code; return False if σ is too small for it."""
     call_native(table.measure, x, work.native)
     found = view_fields(work.native, pl.measure_sizes(table))
     sigma = found.sigma[0]
@@ -225,7 +225,7 @@ def _measure_sparse(table: Table, x: Floats, state: PassageState, work: Workspac
 
 @internal
 def _change(table: Table, x: Floats, passages: PassageArray, state: PassageState, work: Workspace):
-    """Return the change of uᵀ A w in a time about x, by central differences along the motion, and the time."""
+    """Return the change of uᵀ A w along the motion, by central differences about x, and the time [s] it takes."""
     nq, nv, nc = table.nq, table.nv, table.nc
     factors, fastest = la.factors_of(table), SLOWEST_FOR_RATE
     for i in range(nv):
@@ -245,7 +245,7 @@ def _change(table: Table, x: Floats, passages: PassageArray, state: PassageState
 
 @internal
 def _unit(values: Floats, count: int):
-    """Scale a vector to length one; return the length that it had."""
+    """Scale a vector to length one; return its former length."""
     size = np.sqrt(dot(values, values, count))
     divide(values, size, count)
     return size
@@ -253,7 +253,7 @@ def _unit(values: Floats, count: int):
 
 @internal
 def _signs(table: Table, a: PassageState, b: PassageState):
-    """Return 1 or −1 where the vectors of two states say that σ kept or changed its sign, 0 where they do not say."""
+    """Return 1 if σ kept its sign between two states, −1 if it changed, 0 if the singular vectors do not tell."""
     left, right = dot(a.left, b.left, table.nc), dot(a.right, b.right, table.nv)
     if min(abs(left), abs(right)) < 0.5:
         return 0
@@ -264,7 +264,7 @@ def _signs(table: Table, a: PassageState, b: PassageState):
 def _look(
     table: Table, passages: PassageArray, a: PassageState, b: PassageState, stages: Stages, work: Workspace
 ):
-    """Log the passage between two measured states, if there is one; slopes[0] is then that of another state."""
+    """Log the crossing between two measured states, if there is one; slopes[0] is overwritten."""
     if not (a.facts.rise < 0.0 < b.facts.rise):
         return
     header, sign = passages.header, _signs(table, a, b)
@@ -306,7 +306,7 @@ def _look(
 
 @internal
 def _apart(table: Table, a: PassageState, b: PassageState, h: float):
-    """Return the distance of points at which σ is large enough for straight-line code."""
+    """Return the distance [s] from a crossing at which σ is large enough for straight-line code."""
     if table.measure == 0:
         return 0.0
     return 6.0 * MEASURED_SIGMA * table.settings.scale_of_measured_rows * h / (a.facts.sigma + b.facts.sigma)
@@ -328,10 +328,10 @@ def _visit(
     stages: Stages,
     work: Workspace,
 ):
-    """Measure the state at a time h after the state ``a``; return whether a step leads there, σ dσ/dt and σ.
+    """Measure the state at a time h [s] after the state ``a``; return whether a step leads there, σ dσ/dt and σ.
 
-    The step is of the kind of the one that ended at ``b``; slopes[0] is the slope at ``a``. The measure goes to the
-    fourth state; what is closest goes to the row of the log.
+    The step has the kind of the step that ended at ``b``; slopes[0] is the slope at ``a``. The measure goes to the
+    fourth state; the state with the smallest σ goes to the row of the log.
     """
     clock, trial = table.nq + table.nv + table.nu, stages.trial
     near, row, between = b.facts.projected != 0.0, _row(table, passages), pl.state_of(table, passages, 3)
@@ -357,7 +357,10 @@ def _search(
     stages: Stages,
     work: Workspace,
 ):
-    """Return how long after the state ``a`` the minimum is, to within ``enough`` (Illinois method); x to ``trial``."""
+    """Return the time [s] from the state ``a`` to the minimum of σ, to within ``enough`` (Illinois method).
+
+    The state there is written to ``trial``.
+    """
     clock = table.nq + table.nv + table.nu
     tolerance, h = max(enough, table.settings.event_tolerance), b.x[clock] - a.x[clock]
     low, high, f_low, f_high = 0.0, h, a.facts.rise, b.facts.rise
@@ -392,11 +395,11 @@ def _interpolate(
     stages: Stages,
     work: Workspace,
 ):
-    """Tell whether σ crosses zero near ``found``, and when: the zero of the polynomial through signed σ beside it.
+    """Return whether σ crosses zero near ``found`` [s], and the time: the zero of a polynomial through signed σ.
 
-    Next to a crossing rounding of φ moves projected positions by its square root, 1e-8; there σ says no more. Three
-    times as far away σ is three times as large where it crosses, and less than twice where it stays above
-    0.65 ``apart`` in these units.
+    Next to a crossing, rounding of φ moves projected positions by its square root, 1e-8, and σ carries no
+    information. Three times as far away σ is three times as large if it crosses zero, and less than twice as large if
+    its minimum stays above 0.65 ``apart`` in these units.
     """
     t, f = passages.times, passages.sigmas
     for _ in range(2):
@@ -430,7 +433,7 @@ def _interpolate(
 
 @internal
 def _distance(table: Table, time: float, h: float):
-    """Return how far in time the nearest stage, or end, of a step of length h is from ``time`` after its start."""
+    """Return the distance [s] of ``time`` from the nearest stage, or end, of a step of length h."""
     nearest = min(abs(time), abs(h - time))
     for stage in range(table.n_stages):
         nearest = min(nearest, abs(table.nodes[stage] * h - time))

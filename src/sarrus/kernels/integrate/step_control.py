@@ -1,7 +1,7 @@
-"""Step size control: length and acceptance of steps by their error, and the place of a singular configuration.
+"""Step size control: step size, acceptance by the error estimate, and placement of a singular configuration.
 
-The acceleration at a distance δ from a singular configuration is uncertain by about ε/δ²; so no step begins, has a
-stage or ends close to one, where that can be helped.
+At a distance δ from a singular configuration the acceleration is uncertain by about ε/δ². Therefore, if possible, no
+step begins, ends or has a stage close to it.
 """
 
 from __future__ import annotations
@@ -31,27 +31,27 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.run_state import RUNNING, STEP_TOO_SMALL
 from sarrus.kernels.platform.pointers import internal
 
-# The step can be taken, or counts; it is to be tried again. Other verdicts are those of `run_state`.
+# GO: the step can be taken, or is accepted. AGAIN: it is repeated. Other codes: `run_state`.
 GO, AGAIN = 1000, 1001
 
 
 class Step(NamedTuple):
-    """The next step of a run."""
+    """The next step of a run: its length, its end, and how it is taken."""
 
     h: float
     end: float  # time where it ends
     target: float  # of a fixed step, where it should end
-    near: bool  # a singular configuration, and its stages beside the constraints: they are projected
+    near: bool  # near a singular configuration, with stages off the constraints: they are projected
     last: bool  # before the end, a sample or a break, or shortened by what functions of time do
-    crossing: bool  # a singular configuration, in one go
-    limited: bool  # by one, to less than the error asks for
-    whole: bool  # a fixed step, or all of it
+    crossing: bool  # the step crosses a singular configuration
+    limited: bool  # shortened by a singular configuration, below the step size by the error
+    whole: bool  # an adaptive step, or a fixed step that is not divided
     beside: bool  # a fixed step that goes past its target
 
 
 @internal
 def approach(table: Table, work: Workspace):
-    """Return the smallest pivot, relative to its largest value in the run, and how fast it falls [1/s]."""
+    """Return the smallest pivot relative to its largest value in the run, and the rate at which it falls [1/s]."""
     state, smallest = table.run, work.facts.smallest
     state.largest_pivot = max(state.largest_pivot, smallest)
     if state.largest_pivot == 0.0:
@@ -64,7 +64,10 @@ def approach(table: Table, work: Workspace):
 
 @internal
 def adaptive_step(table: Table, x: Floats, size: float, speed: float, stages: Stages, work: Workspace):
-    """Return whether there is a next step from x, and it: as long as the error of the last one allows."""
+    """Return a code and the next step from x, as long as the error of the last step allows.
+
+    The code is GO, or STEP_TOO_SMALL.
+    """
     state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, limited, crossing = next_sample(state, state.end), False, False, False
     halt, cut = min(halt, state.before_event), False
@@ -83,7 +86,8 @@ def adaptive_step(table: Table, x: Floats, size: float, speed: float, stages: St
         h, last = halt - t, True
     code = STEP_TOO_SMALL if h < state.shortest and not last else GO
     if last and not crossing and state.step < 0.5 * h:
-        # Rejected, and yet as near to where it has to stop as times are told apart; a step across is longer by itself.
+        # Rejected, and yet as near to where it has to stop as times are told apart; a step across is longer by
+        # itself.
         code = STEP_TOO_SMALL
     end = halt if last else t + h
     near = project and (limited or _is_near(table, x, h, size, stages, work))
@@ -94,7 +98,10 @@ def adaptive_step(table: Table, x: Floats, size: float, speed: float, stages: St
 def fixed_step(
     table: Table, x: Floats, size: float, speed: float, room: int, stages: Stages, work: Workspace
 ):
-    """Return whether there is a next step from x, and it: to the next time of the grid, or a part of that."""
+    """Return a code and the next step from x, to the next time of the grid or a part of the way.
+
+    The code is GO, or RUNNING if the records have no room.
+    """
     state, project, t = table.run, table.project > 0, x[table.nq + table.nv + table.nu]
     halt, last, whole, beside = next_sample(state, state.end), False, True, False
     target = state.start + (state.steps + 1.0) * state.step
@@ -117,7 +124,7 @@ def fixed_step(
 
 @internal
 def _is_near(table: Table, x: Floats, h: float, size: float, stages: Stages, work: Workspace):
-    """Tell whether the stages of a step are to be projected."""
+    """Return True if the stages of a step are to be projected."""
     if table.run.split > 0.0:
         return True
     return size < table.settings.near and strays(table, x, h, size, stages, work)
@@ -125,9 +132,9 @@ def _is_near(table: Table, x: Floats, h: float, size: float, stages: Stages, wor
 
 @internal
 def _part(arrival: float, h: float, room: float, between: float):
-    """Lay a singular configuration ``arrival`` ahead between two stages: (step, it ends at h, it goes past h).
+    """Place a singular configuration ``arrival`` [s] ahead between two stages: (step, it ends at h, it goes past h).
 
-    Where there is ``room`` no step begins, has a stage or ends close to it; one that would end there goes past its
+    If ``room`` [s] allows, no step begins, ends or has a stage close to it; a step that would end there goes past its
     end. ``between`` and 1 − ``between`` are the middles of two wide gaps between stages.
     """
     late = max(between, 1.0 - between)
@@ -151,9 +158,9 @@ def _part(arrival: float, h: float, room: float, between: float):
 
 @internal
 def _is_put_aside(table: Table, x: Floats, error: float, arrival: float, stages: Stages, work: Workspace):
-    """Tell whether an explicit step is refused a crossing only as rounding has put the motion beside it.
+    """Return True if an explicit step fails to cross only because rounding has moved it beside the branch point.
 
-    The estimate then grows as 1/σ², at right angles to the motion, and the projection takes that off.
+    The error estimate then grows as 1/σ², at right angles to the motion, and the projection removes this error.
     """
     state = table.run
     tolerance = max(state.relative, state.absolute)
@@ -172,19 +179,19 @@ def judge(
     stages: Stages,
     work: Workspace,
 ):
-    """Return whether the error of an adaptive step allows it, and choose the length of the next one."""
+    """Return GO if the error of an adaptive step allows it, else AGAIN or STEP_TOO_SMALL; set the next step size."""
     state, h = table.run, step.h
     rtol, atol = state.relative, state.absolute
     error = error_norm(table, stages.slopes, x, stages.new, h, rtol, atol) if good else np.inf
     tolerance, least = max(rtol, atol), 0.0
     if step.near and size > 0.0:
-        # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What it is exactly
-        # depends on the stages, so patience with an attempt wears off.
+        # Rounding of the positions makes the acceleration uncertain by about ε/σ²: ask for no more. What it is
+        # exactly depends on the stages, so patience with an attempt wears off.
         least = max(LEAST_CROSSING_ERROR, 10.0 * tolerance) * power(10.0, state.tries / CROSSING_PATIENCE)
         error /= max(1.0, min(POSITION_ROUNDING / (size * size), least) / tolerance)
     if step.crossing and error > 1.0:
-        # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the approach
-        # comes closer, until rounding of the stages takes over: enough then.
+        # Across a singular configuration the field on the constraints is smooth, and the estimate falls as the
+        # approach comes closer, until rounding of the stages takes over: enough then.
         rounded = good and error >= 0.05 * state.tried_error and error * tolerance < least
         if rounded or (good and _is_put_aside(table, x, error, size / speed, stages, work)):
             error = 1.0

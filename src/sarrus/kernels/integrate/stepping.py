@@ -1,4 +1,4 @@
-"""One step, entirely in compiled code: of an explicit Runge–Kutta method with projection, or of an implicit method."""
+"""One step in compiled code, by an explicit Runge–Kutta method with projection or by an implicit method."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 @internal
 def set_control(table: Table, x: Floats, work: Workspace):
-    """Write u = control(q, v, t) to x, clipped to the actuators' limits, unless it is held between samples."""
+    """Write u = control(q, v, t) to x, clipped to the limits of the actuators, unless u is held between samples."""
     if table.nu == 0 or table.held == 1 or (table.control == 0 and not exists(table.law)):
         return
     find_control(table, x, ll.ANSWER_ONLY, work)
@@ -28,7 +28,7 @@ def set_control(table: Table, x: Floats, work: Workspace):
 
 @internal
 def find_control(table: Table, x: Floats, level: int, work: Workspace):
-    """Write what the control law asks for at x to work.x; False where there is nothing."""
+    """Write the controls (nu) that the control law demands at x to work.x; return False without a solution."""
     if not exists(table.law):
         call_native(table.control, x, work.x)
         return True
@@ -41,7 +41,7 @@ def find_control(table: Table, x: Floats, level: int, work: Workspace):
 
 @internal
 def apply_control(table: Table, values: Floats, x: Floats):
-    """Copy controls to x, clipped to the actuators' limits."""
+    """Copy the controls ``values`` (nu) to x, clipped to the limits of the actuators."""
     nu, at, bounds = table.nu, table.nq + table.nv, table.bounds
     for k in range(nu):
         x[at + k] = min(max(values[k], bounds[k]), bounds[nu + k])
@@ -49,7 +49,7 @@ def apply_control(table: Table, values: Floats, x: Floats):
 
 @internal
 def slope(table: Table, x: Floats, level: int, slopes: Floats, stage: int, work: Workspace):
-    """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat). Returns the rank, −1 where the problem is ill posed."""
+    """Write (q̇, v̇) at x to the row ``stage`` of slopes (flat); return the rank, −1 if the problem is ill posed."""
     nq, nv = table.nq, table.nv
     n = nq + nv
     set_control(table, x, work)
@@ -63,9 +63,10 @@ def slope(table: Table, x: Floats, level: int, slopes: Floats, stage: int, work:
 def take_step(
     table: Table, extra: bool, near: bool, x: Floats, h: float, slopes: Floats, new: Floats, work: Workspace
 ):
-    """Take a step from x (slope in slopes[0]) to ``new``; with ``extra``, have what `error_norm` needs in slopes.
+    """Write the end of a step of length h from x (slope in slopes[0]) to ``new``; return False if the step failed.
 
-    An implicit method ends on the constraints, an explicit one beside them. False where the step failed.
+    ``extra`` also writes the slopes that `error_norm` reads. The end of an implicit method satisfies the constraints,
+    the end of an explicit method does not.
     """
     if table.implicit == 0:
         return stages(table, extra, near, x, h, slopes, new, work)
@@ -82,12 +83,13 @@ def take_step(
 def stages(
     table: Table, extra: bool, near: bool, x: Floats, h: float, slopes: Floats, new: Floats, work: Workspace
 ):
-    """Run the stages from x (slope in slopes[0]) and write the unprojected end to ``new``.
+    """Write the unprojected end of an explicit step from x (slope in slopes[0]) to ``new``; return False on failure.
 
-    ``extra`` asks for the slope at the end too, in the last row of slopes, which the error estimate needs. ``near`` a
-    singular configuration the slopes are those at the projections of the stages on the constraints: off
-    them by δ, the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates
-    the smooth field f∘π, which is f on the constraints; to be one field π goes by M and A of where it begins.
+    ``extra`` also writes the slope at the end to the last row of slopes, for the error estimate. ``near`` a singular
+    configuration the slopes are evaluated at the projections of the stages on the constraints: at a distance δ from
+    the constraints the acceleration would be wrong by δ/σ. The method keeps its order, because it integrates the
+    smooth field f∘π, which is f on the constraints. For this to be one field, the projection π uses M and A of its
+    start.
     """
     n, count = table.nq + table.nv, table.n_stages
     time = n + table.nu
@@ -127,9 +129,10 @@ def stages(
 
 @internal
 def strays(table: Table, x: Floats, h: float, size: float, stages: Stages, work: Workspace):
-    """Tell whether a step from x ends up beside the constraints by what matters at a pivot of a relative ``size``.
+    """Return True if a step from x leaves the constraints by more than a relative pivot ``size`` allows.
 
-    Its stages are as far beside them as h (q̇, v̇) goes, at most; only where that counts are they worth a projection.
+    Its stages are off the constraints by at most as much as the end x + h (q̇, v̇). They are projected only if this
+    distance matters.
     """
     if table.residuals == 0 or table.settings.near == np.inf:
         return True
@@ -144,20 +147,20 @@ def strays(table: Table, x: Floats, h: float, size: float, stages: Stages, work:
 
 @internal
 def _finish_stage(table: Table, x: Floats, work: Workspace):
-    """Project a stage, or the end of a step whose slope is wanted, by factors of its own."""
+    """Project a stage, or the end of a step whose slope is wanted, with a new factorisation; return success."""
     work.factored[0] = 0.0
     return finish(table, x, la.CONSTRAINTS)
 
 
 @internal
 def separates(work: Workspace):
-    """Tell whether redundant rows contradict each other beside the constraints, after a solve there."""
+    """Return True if redundant rows were inconsistent in the last solve, off the constraints."""
     return work.facts.beyond > SPLIT_PIVOT * work.facts.largest
 
 
 @internal
 def error_norm(table: Table, slopes: Floats, x: Floats, new: Floats, h: float, rtol: float, atol: float):
-    """Return the scaled error of the embedded pair: accepted where ≤ 1 (Hairer et al., II.4 and II.10).
+    """Return the scaled error of the embedded pair, at most 1 for an accepted step (Hairer et al., II.4 and II.10).
 
     ``atol`` is in radians and characteristic lengths, and these per second.
     """
@@ -184,7 +187,7 @@ def error_norm(table: Table, slopes: Floats, x: Floats, new: Floats, h: float, r
 
 @internal
 def finish(table: Table, x: Floats, level: int):
-    """Bring the end of a step back: unit quaternions, then the projection asked for. False if it fails."""
+    """Normalize the quaternions of x and project x by ``level``; return False if not finite or not projected."""
     if not is_finite(x, table.nq + table.nv):
         return False
     normalize(table, x)

@@ -1,8 +1,8 @@
-"""Estimates of h |λ| in a step: they distinguish stiff motions, and unstable steps from stable ones.
+"""Estimates of h |λ| in a step: they detect stiff motions and unstable steps.
 
-λ is the eigenvalue of the equations that counts most. Two stages at the same time that differ by δy and their slopes by
-δf measure it for nothing, |λ| ≈ |δf| / |δy| (Hairer and Wanner, Solving Ordinary Differential Equations II, 2nd ed.,
-IV.2); a step of an implicit method has the matrix of its local equations, whose powers measure it.
+λ is the dominant eigenvalue of the equations of motion. Two stages at equal times that differ by δy, and their slopes
+by δf, give |λ| ≈ |δf| / |δy| without further evaluations (Hairer and Wanner, Solving Ordinary Differential Equations
+II, 2nd ed., IV.2). For an implicit method, powers of the matrix of its local equations give |λ|.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ POWERS = 8
 
 @internal
 def note_stiffness(table: Table, slopes: Floats, h: float, crossing: bool, state: Run):
-    """Count an accepted step of an adaptive method for or against the other kind of method.
+    """Count an accepted step of an adaptive method for or against the other kind of method (explicit or implicit).
 
-    A step ``crossing`` a singular configuration is as long as that asks for, and says nothing.
+    The length of a step ``crossing`` a singular configuration does not depend on stiffness; the step is not counted.
     """
     if crossing:
         return
@@ -45,15 +45,15 @@ def note_stiffness(table: Table, slopes: Floats, h: float, crossing: bool, state
 
 @internal
 def wants_other_method(state: Run):
-    """Tell whether enough steps in a row were held back by stability, or did not need an implicit method."""
+    """Return True if enough steps in a row were limited by stability, or did not need an implicit method."""
     return state.hints >= STIFF_STEPS
 
 
 @internal
 def note_stability(table: Table, x: Floats, slopes: Floats, h: float, size: float, state: Run):
-    """Count a step of the classical method with this h |λ| that leaves its region of stability; note since when.
+    """Count a step of the classical method whose h |λ| = ``size`` leaves the region of stability; write its time.
 
-    slopes[0] is that at x, where the step has ended.
+    slopes[0] is the slope at x, the end of the step.
     """
     if size <= STABILITY_OF_RK4:
         state.unstable = state.unstable_error = 0.0
@@ -71,10 +71,10 @@ def note_stability(table: Table, x: Floats, slopes: Floats, h: float, size: floa
 
 @internal
 def growing_error(n: int, slopes: Floats, x: Floats, h: float, size: float, last: float):
-    """Return the error of a step with h |λ| = ``size``, and whether it grew over the ``last`` one as that lets it grow.
+    """Return the error of a step with h |λ| = ``size``, and whether it grew over ``last`` as an unstable error does.
 
-    Unstable errors grow by 1 − z + z²/2 − z³/6 + z⁴/24 of z = h |λ| from step to step, or more; the square root of that
-    is asked for.
+    With z = h |λ| unstable errors grow by 1 − z + z²/2 − z³/6 + z⁴/24 or more from step to step; growth by its square
+    root is sufficient here.
     """
     error, largest = classical_error(n, slopes, x, h)
     growth = 1.0 - size * (1.0 - size * (0.5 - size * (1.0 / 6.0 - size / 24.0)))
@@ -83,7 +83,7 @@ def growing_error(n: int, slopes: Floats, x: Floats, h: float, size: float, last
 
 @internal
 def explicit_size(table: Table, slopes: Floats):
-    """Return h |λ| from the last stage of an embedded pair and the slope at the end of its step, both at one time."""
+    """Return h |λ| from the last stage of an embedded pair and the slope at the end of its step, at equal times."""
     nq, n, count = table.nq, table.nq + table.nv, table.n_stages
     a, b = table.stage_weights, table.end_weights
     last = (count - 1) * count
@@ -104,18 +104,19 @@ def explicit_size(table: Table, slopes: Floats):
 
 @internal
 def _both(rise_q: float, way_q: float, rise_v: float, way_v: float):
-    """Return the geometric mean of |δq̇| / |δq| and |δv̇| / |δv|, from the squares.
+    """Return the geometric mean of |δq̇| / |δq| and |δv̇| / |δv|, from their squares.
 
-    Each depends on how δ is made up, for q̇ = v, v̇ = −ω² q is no normal matrix; their product, ω², does not.
+    Each ratio depends on the direction of δ, since q̇ = v, v̇ = −ω² q has no normal matrix; their product ω² does
+    not.
     """
     return np.sqrt(np.sqrt((rise_q / way_q) * (rise_v / way_v))) if way_q > 0.0 and way_v > 0.0 else 0.0
 
 
 @internal
 def classical_size(table: Table, slopes: Floats):
-    """Return h |λ| from the velocities of the two middle stages of a step of the classical method; 0 of others.
+    """Return h |λ| from the velocities of the two middle stages of a step of the classical method; 0 otherwise.
 
-    It is too large where displacements are; so it says nothing unless errors grow as it tells (`note_stability`).
+    The estimate is too large if displacements are large. It therefore counts only if errors grow (`note_stability`).
     """
     if table.implicit != 0 or table.n_stages != 4:
         return 0.0
@@ -130,9 +131,9 @@ def classical_size(table: Table, slopes: Floats):
 
 @internal
 def classical_error(n: int, slopes: Floats, x: Floats, h: float):
-    """Return the largest entries of h (k₄ − k₅) / 6, k₅ = slopes[0] at x, the end, and of the state there.
+    """Return the largest entries of h (k₄ − k₅) / 6 and of the state x, with k₅ = slopes[0] at the end x.
 
-    The former is the error of the step of order 3 that ends with these slopes.
+    h (k₄ − k₅) / 6 is the error of the embedded step of order 3.
     """
     error = largest = 0.0
     for i in range(n):
@@ -143,7 +144,7 @@ def classical_error(n: int, slopes: Floats, x: Floats, h: float):
 
 @internal
 def implicit_size(table: Table, h: float):
-    """Return h ρ(J), J the matrix of the local equations of the last step: what a vector grows by under its powers."""
+    """Return h ρ(J), with ρ(J) the spectral radius of the matrix of the local equations, by the power method."""
     local = la.local_array(table)
     n = 2 * table.nv - table.holonomic_rank - table.generic_rank
     start, end, growth = local.work, local.work + n, 1.0

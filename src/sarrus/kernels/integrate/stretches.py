@@ -1,8 +1,8 @@
-"""Stretches of the time of a run: how long a step may be in each of them, and breaks of functions of time between two.
+"""Intervals of a run with a largest step size each, and breaks of functions of time between two intervals.
 
-A row of ``table.stretches``: when the stretch ends, its longest step, and when the next one begins [s]. These times are
-the same where steps may go from one to the other, and apart by rounding on the two sides of a break, where a step ends
-and the clock is put to the other side.
+A row of ``table.stretches`` has the end of the interval, its largest step size, and the start of the next interval
+[s]. End and next start are equal if a step may lead from one interval to the next. At a break they differ by
+rounding: a step ends there, and the clock is set to the other side.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ END, LONGEST, NEXT, WIDTH = 0, 1, 2, 3
 
 @internal
 def bounded(table: Table, t: float, h: float, halt: float):
-    """Return how long a step of length h from t may be, and the time at which it has to stop, ``halt`` or before."""
+    """Return the step size from t [s], at most h, and the time at which the step must stop, ``halt`` or before."""
     state, rows = table.run, table.stretches
     count, k = int(state.n_stretches), int(state.stretch)
     while k < count and rows[WIDTH * k + END] <= t:
@@ -38,7 +38,7 @@ def bounded(table: Table, t: float, h: float, halt: float):
 
 @internal
 def passes_break(table: Table, x: Floats):
-    """Put the clock of x behind a break that it has come to; False where it is at none."""
+    """Set the clock of x to the other side of a break that it has reached; return False if there is none."""
     state, clock, k = table.run, table.nq + table.nv + table.nu, int(table.run.stretch)
     rows, count = table.stretches, int(state.n_stretches)
     while k < count and rows[WIDTH * k + NEXT] <= x[clock]:

@@ -19,7 +19,10 @@ from sarrus.kernels.integrate.tolerances import EQUAL_NODES
 
 @dataclass(frozen=True, eq=False)
 class Tableau:
-    """``a`` (s × s), ``b`` (s,), ``c`` (s,); ``errors`` (0, 1 or 2) × (s + 1) weigh the stages and the new slope."""
+    """Coefficients ``a`` (s × s), ``b`` (s,), ``c`` (s,), and ``errors`` (0, 1 or 2) × (s + 1) of an explicit method.
+
+    ``errors`` weigh the slopes of the stages and the slope at the end.
+    """
 
     name: str
     order: int
@@ -30,12 +33,12 @@ class Tableau:
     error_order: int
 
     def between(self, place: float) -> float:
-        """Return where a singular configuration is laid in a step, see `widest_gap`."""
+        """Return the fraction of a step, 0 to 1, at which a singular configuration is placed, see `widest_gap`."""
         return widest_gap(np.append(self.c, 1.0), place)
 
 
 def widest_gap(nodes: Array, place: float) -> float:
-    """Return the fraction of a step at a ``place``, 0 to 1, in the widest gap between nodes; of equal gaps the last."""
+    """Return the fraction of a step at ``place``, 0 to 1, in the widest gap between nodes; of equal gaps the last."""
     nodes = np.unique(nodes)
     gaps = np.diff(nodes)
     widest = int(np.flatnonzero(gaps > gaps.max() - EQUAL_NODES)[-1])
@@ -43,13 +46,13 @@ def widest_gap(nodes: Array, place: float) -> float:
 
 
 METHODS = ("rk4", "dopri5", "dop853")
-# Of time stepping, whose steps `sarrus.kernels.integrate.time_stepping` takes.
+# Name of the time-stepping method of `sarrus.kernels.integrate.time_stepping`.
 TIME_STEPPING = "moreau-jean"
 
 
 @lru_cache(maxsize=len(METHODS) + 1)
 def tableau(name: str) -> Tableau:
-    """Return a method by name: rk4 (fixed step), dopri5 or dop853 (adaptive)."""
+    """Return the coefficients of the method ``name``: rk4 (fixed step), dopri5 or dop853 (adaptive), moreau-jean."""
     if name == "rk4":
         a = np.zeros((4, 4))
         a[1, 0] = a[2, 1] = 0.5
@@ -57,7 +60,7 @@ def tableau(name: str) -> Tableau:
         b = np.array([1.0, 2.0, 2.0, 1.0]) / 6.0
         return Tableau(name, 4, a, b, np.array([0.0, 0.5, 0.5, 1.0]), np.zeros((0, 5)), 0)
     if name == TIME_STEPPING:
-        # What matters of it: that it evaluates the start and the middle of a step.
+        # The time loop needs only its nodes: it evaluates the start and the middle of a step.
         return Tableau(
             name, 2, np.zeros((2, 2)), np.array([1.0, 0.0]), np.array([0.0, 0.5]), np.zeros((0, 3)), 0
         )
@@ -71,7 +74,7 @@ def tableau(name: str) -> Tableau:
 
 
 def _rows(entries: Sequence[Mapping[int, float]], width: int) -> Array:
-    """Return a matrix from the entries of its rows that are not zero."""
+    """Return a matrix with ``width`` columns from the nonzero entries of its rows."""
     matrix = np.zeros((len(entries), width))
     for row, given in zip(matrix, entries):
         row[list(given)] = list(given.values())

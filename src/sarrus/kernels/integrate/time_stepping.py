@@ -1,20 +1,20 @@
 """A step of a time-stepping method for contacts with friction, stops and dry friction (Moreau, 1988; Jean, 1999).
 
-Impulses r act in the middle of the step, where forces and rows are those of the midpoint rule:
+Impulses r act at the middle of the step, where forces and rows are those of the midpoint rule:
 
     v⁺ = v + h a(q_m, v_m) + K Hᵀ r,    q_m = q ⊕ h/2 v,    v_m = (v + v⁺)/2,    u⁺ = H v⁺ + h/2 Ḣ v_m,
 
-a the acceleration with the loops closed and K its response to generalized forces. r and u⁺ obey the laws of Signorini
-and Coulomb (`sarrus.kernels.contact.contact_problem`): what is closed does not close further, and rebounds with
-Newton's law; what would close within the step does so then, at a time by its gaps at both ends. A first pass with v
-in the place of v_m finds v⁺ for that.
+a the acceleration with the loops closed, K the compliance of the mechanism (accelerations by generalized forces). r
+and u⁺ obey the laws of Signorini and Coulomb (`sarrus.kernels.contact.contact_problem`): a closed contact does not
+close further, and rebounds by Newton's law. A contact that would close within the step closes at a time given by its
+gaps at both ends. A first pass with v in the place of v_m gives v⁺ for v_m. The position at the end is
 
     q⁺ = q ⊕ (h (v⁺ − h/2 a_s) − K Hᵀ τ r),
 
-a_s the acceleration with the forces of what was closed before, without impacts, τ the times until others close. Where
-nothing opens, closes, sticks or slips anew the method is of order two, and of order one else; without contacts it is
-symplectic (position Verlet). What is closed stays so to rounding: positions are corrected along K Hᵀ. Impulses of what
-stays closed, over h, are forces that count in the accelerations of a run.
+a_s the acceleration with the forces of contacts closed at the start, without impacts, τ the times until further
+contacts close. The method has order two if no contact opens, closes, begins to stick or begins to slip, otherwise
+order one; without contacts it is symplectic (position Verlet). Closed contacts stay closed to rounding: positions are
+corrected along K Hᵀ. The impulses of lasting contacts, divided by h, are the forces in the accelerations of a run.
 """
 
 from __future__ import annotations
@@ -66,12 +66,12 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
 
-# What is asked of a step besides: to have its middle on the constraints; the forces at its start, and no step.
+# Modes of a time step: middle projected on the constraints; only the forces at the start, no step.
 NEAR, AT_ONCE = 1, 2
 
 
 def contact_acceleration(table: Table, x: Floats, level: int) -> int:
-    """Solve for a at x with the forces of the contacts that were closed in the step that ended at x."""
+    """Write the acceleration at x with the lasting contact forces of the step that ended at x; return the rank."""
     contact_table, nv = table.contact_table, table.nv
     found = find_slot(table, x)
     if found < 0:
@@ -89,12 +89,12 @@ def contact_acceleration(table: Table, x: Floats, level: int) -> int:
 
 
 def time_step(table: Table, x: Floats, near: int) -> int:
-    """Take a step of length ``local.header.length`` from x; its end goes to ``local.state``.
+    """Write the end of a step of length ``local.header.length`` from x to ``local.state``; return 0, −1 if it fails.
 
-    Where velocities turn too far in it, such as those of light links that an impact has set spinning, the step is made
-    of shorter ones. ``near`` a singular configuration (1) the middle is projected on the constraints. `AT_ONCE` asks
-    for the forces at x alone, which go to the first slot: those of a step of next to no length. Returns 0, −1 where the
-    contact problem has no answer that was found or something is not finite.
+    The step fails if the contact problem is not solved or a number is not finite. It is divided into shorter steps if
+    velocities change too much, such as velocities of light links that an impact has set spinning. ``near`` = 1 (near
+    a singular configuration) projects the middle on the constraints. `AT_ONCE` writes the forces at x alone to slot
+    0: the forces of a very short step.
     """
     local, contact_table = la.local_array(table), table.contact_table
     nv, size, h = table.nv, la.input_size(table), local.header.length
@@ -140,7 +140,10 @@ def time_step(table: Table, x: Floats, near: int) -> int:
 
 @internal
 def _part(table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot, near: bool):
-    """Take one of ``parts`` from x to ``local.state``; return 0, 1 where velocities turn too far, −1 if it failed."""
+    """Write the end of one of ``parts`` steps from x to ``local.state``; return 0, 1 if velocities change too much.
+
+    Returns −1 if the step fails.
+    """
     local, contact_table = la.local_array(table), table.contact_table
     nq, nv, size = table.nq, table.nv, la.input_size(table)
     work = tl.contact_work(contact_table, nq, nv, size)
@@ -174,7 +177,7 @@ def _part(table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot
 
 @internal
 def _close_at_rest(table: Table, x: Floats, work: ContactWork):
-    """Take gaps that are as good as closed for zero where they neither open nor close, those that steps always know."""
+    """Set gaps of plane contacts and stops that are closed within tolerance and at rest to zero."""
     contact_table, settings = table.contact_table, table.contact_table.settings
     count, found = tl.lasting_contacts(contact_table), False
     for k in range(count):
@@ -197,7 +200,7 @@ def _close_at_rest(table: Table, x: Floats, work: ContactWork):
 
 @internal
 def _is_calm(table: Table, h: float, work: ContactWork):
-    """Tell whether both passes come to about the same velocity."""
+    """Return True if both passes have about equal velocities at the end of the step."""
     factors, largest, apart = la.factors_of(table).velocities, 0.0, 0.0
     for i in range(table.nv):
         largest = max(largest, factors[i] * (abs(work.ahead[i]) + h * abs(work.free[i])))
@@ -210,14 +213,14 @@ def _is_calm(table: Table, h: float, work: ContactWork):
 
 @internal
 def _halve(v: Floats, ahead: Floats, out: Floats, n: int):
-    """Write the mean of the velocities at both ends."""
+    """Write the mean of the velocities at both ends to ``out`` (n)."""
     for i in range(n):
         out[i] = 0.5 * (v[i] + ahead[i])
 
 
 @internal
 def _pass(table: Table, x: Floats, h: float, begun: Slot, again: bool, before: int, work: ContactWork):
-    """Find the impulses and the velocity at the end; return the number of rows, −1 where there are none that serve."""
+    """Write the impulses and the velocity at the end; return the number of active rows, −1 without a solution."""
     nq, nv, kernel_work = table.nq, table.nv, la.workspace(table)
     set_control(table, work.middle, kernel_work)
     if call_kernel(table.contact_table.inner, table, work.middle, la.SLOPE) < 0:
@@ -244,7 +247,7 @@ def _pass(table: Table, x: Floats, h: float, begun: Slot, again: bool, before: i
             add_response(table, work, int(work.which[k]), work.impulses[k], work.ahead)
         if not _close_more(table, x, h, work):
             break
-        if exists(table.contact_table.geometry) and not again:  # those take part in the second pass
+        if exists(table.contact_table.geometry) and not again:  # they become active in the second pass
             break
         if exists(table.contact_table.geometry):  # the next problem begins with these
             _keep(work, m)
@@ -254,7 +257,7 @@ def _pass(table: Table, x: Floats, h: float, begun: Slot, again: bool, before: i
 
 @internal
 def _is_answered(contact_table: ContactTable):
-    """Tell whether the impulses of this part of a step are known."""
+    """Return True if the impulses of this part of a step are given in advance."""
     settings = contact_table.settings
     same = settings.step_start == settings.answered and settings.length == settings.answered_length
     return contact_table.given != 0 and same
@@ -262,14 +265,14 @@ def _is_answered(contact_table: ContactTable):
 
 @internal
 def _keep(work: ContactWork, m: int):
-    """Keep the impulses of the rows that took part."""
+    """Copy the impulses of the m active rows to ``work.begin``."""
     for i in range(m):
         work.begin[int(work.which[i])] = work.impulses[i]
 
 
 @internal
 def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
-    """Write the acceleration with the forces of what was closed before, without impacts."""
+    """Write the acceleration with the forces of lasting contacts, without impacts, to ``work.smooth`` (nv)."""
     nv = table.nv
     copy(work.free, work.smooth, nv)
     last, good = -1, True
@@ -285,7 +288,7 @@ def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
 
 @internal
 def _lasts(table: Table, x: Floats, k: int, row: int, h: float, work: ContactWork):
-    """Tell whether a unilateral row that takes part was closed before, and neither hits nor rebounds."""
+    """Return True if an active contact or stop was closed at the start of the step, and neither hits nor rebounds."""
     contact_table = table.contact_table
     if work.active[k] != 1.0 or work.gap[k] > contact_table.settings.closed * scale_of(contact_table, k):
         return False
@@ -294,11 +297,11 @@ def _lasts(table: Table, x: Floats, k: int, row: int, h: float, work: ContactWor
 
 @internal
 def _remembered(table: Table, x: Floats):
-    """Bring what is known of the step that ended at x to the first slot; return that."""
+    """Copy the slot of the step that ended at x to slot 0; return slot 0."""
     contact_table, nv = table.contact_table, table.nv
     found, first = find_slot(table, x), tl.slot(contact_table, nv, 0)
     length = tl.slot_size(contact_table, nv)
-    if found < 0:  # what was taken up to then is that of the last end before
+    if found < 0:  # loss and residual are those of the last step that ended before x
         time, loss, residual, latest = x[table.nq + nv + table.nu], 0.0, 0.0, -np.inf
         for k in range(tl.ROOM):
             facts = tl.slot(contact_table, nv, k).facts
@@ -313,9 +316,9 @@ def _remembered(table: Table, x: Floats):
 
 @internal
 def _begin(table: Table, x: Floats, h: float, again: bool, work: ContactWork):
-    """Find what each row does without contacts, and which unilateral ones may close; return the number of these.
+    """Write the velocity of each row without contacts, and which contacts and stops may close; return their number.
 
-    In the second pass those do too that the impulses of the first one would close.
+    In the second pass the contacts that the impulses of the first pass would close are active, too.
     """
     contact_table, nq = table.contact_table, table.nq
     unilateral, settings = tl.unilateral_count(contact_table), contact_table.settings
@@ -348,7 +351,7 @@ def _begin(table: Table, x: Floats, h: float, again: bool, work: ContactWork):
 
 @internal
 def _close_more(table: Table, x: Floats, h: float, work: ContactWork):
-    """Have what the velocities at the end would close take part; False where there is nothing."""
+    """Activate the contacts and stops that close by the velocities at the end of the step; return False if none."""
     contact_table, more = table.contact_table, False
     for k in range(tl.unilateral_count(contact_table)):
         if work.active[k] != 0.0:
@@ -365,7 +368,7 @@ def _close_more(table: Table, x: Floats, h: float, work: ContactWork):
 
 @internal
 def _end(table: Table, x: Floats, h: float, m: int, state: Floats, work: ContactWork):
-    """Write the state at the end, with positions corrected along what is closed."""
+    """Write the state at the end of the step to ``state``, with positions corrected along the closed contacts."""
     nq, nv = table.nq, table.nv
     copy(x, state, la.input_size(table))
     state[nq + nv + table.nu] += h
@@ -387,7 +390,7 @@ def _end(table: Table, x: Floats, h: float, m: int, state: Floats, work: Contact
 
 @internal
 def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
-    """Close the gaps of what pushes and does not rebound; False where they are closed or cannot be."""
+    """Close the gaps of contacts with a normal force that do not rebound; return False if closed or not closable."""
     contact_table, nv, count, largest, last = table.contact_table, table.nv, 0, 0.0, -1
     rows = work.given
     load_gaps_behind(table, state, h, work)
@@ -419,7 +422,7 @@ def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
 
 @internal
 def _close_gaps(count: int, m: int, work: ContactWork):
-    """Replace gaps of ``count`` chosen rows, at work.velocity, by forces that close them; False without such."""
+    """Replace ``count`` gaps in work.velocity by forces that close them; return False if W is singular."""
     matrix, rows = work.matrix, work.given
     for i in range(count):
         for j in range(count):
@@ -436,7 +439,7 @@ def _close_gaps(count: int, m: int, work: ContactWork):
 def _remember(
     table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot, m: int, work: ContactWork
 ):
-    """Keep forces, of which those of several ``parts`` have their mean, and the energy that they took."""
+    """Write the forces of a step to ``kept``, as the mean of several ``parts``, and the energy lost."""
     contact_table, nv = table.contact_table, table.nv
     rows = tl.row_count(contact_table)
     facts = kept.facts

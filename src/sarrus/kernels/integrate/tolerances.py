@@ -1,4 +1,4 @@
-"""Tolerances of the room ``integrate``: instants, events, step sizes, passages of singular configurations."""
+"""Tolerances of time integration: instants, events, step sizes, crossings of singular configurations."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ SAME_INSTANT = 1e-9
 # [1, of the step, or of the time] A time that is nearer to an end of a step is that end: rounding of t + h.
 END_OF_STEP = 1e-12
 
-# [1, of the way to the singular configuration] The state there says on which branch the motion goes on:
+# [1, of the way to the singular configuration] Place of the state that decides on the branch of the motion:
 # near the configuration, before rounding decides.
 CROSSING_LOOK = 0.9
 
-# [1, characteristic units] A value of f that is rounding of φ.
+# [1, characteristic units] A smaller value of f = uᵀ φ is rounding of φ.
 GAP_ROUNDING = 1e-15
 
-# [1, of the diagonal of W] Added to the diagonal so that redundant rows are regular; refinement takes it
-# out again.
+# [1, of the diagonal of W] Ridge on the diagonal of W for redundant rows; iterative refinement removes its
+# effect.
 MODES_RIDGE = 1e-8
 
-# [refinements] Refinements of such a solution at least: 1e-8 cubed is below rounding.
+# [refinements] Fewest refinements of a solution with the ridge: 1e-8 cubed is below rounding.
 MODES_REFINEMENTS = 3
 
-# [refinements] Refinements of such a solution at most.
+# [refinements] Most refinements of a solution with the ridge.
 MOST_MODES_REFINEMENTS = 12
 
 # [1, of the accelerations of the rows] Refinement ends with a smaller residual.
@@ -62,8 +62,7 @@ GAP_EVENT_UNIT = EVENT_SLACK * ARRIVED
 # [1, units of the event function] Value of an event function of a gap where the gap is zero.
 ZERO_GAP_EVENT = 1.0
 
-# [1, units of the event function] An event function of a gap that is nearer to `ZERO_GAP_EVENT` has a gap
-# of zero.
+# [1, units of the event function] A gap is zero if its event function differs from `ZERO_GAP_EVENT` by less.
 EXACT_GAP_EVENT = IMPACT_GAP / GAP_EVENT_UNIT
 
 # [1, of the largest coordinate, or of the step] Two units of rounding: an instant is not found better.
@@ -75,11 +74,11 @@ BISECTION_MARGIN = 1e-3
 # [characteristic lengths, rad] Distance of central differences: the cube root of the rounding of one.
 JACOBIAN_DIFFERENCE = 6e-6
 
-# [steps] Fixed steps stop so many steps before coordinates fail.
+# [steps] Fixed steps end this number of steps before independent coordinates fail.
 CHART_AHEAD = 4.0
 
-# [1, of the gauge at which coordinates fail] Along a relation coordinates are looked at from this on: the
-# gauge of (q, v) together is no cosine, and may halve within a step and rise again.
+# [1, of the conditioning at which coordinates fail] Along a relation, coordinates are predicted to fail only
+# below this: the conditioning of (q, v) is no cosine, and may halve within a step and rise again.
 CHART_NEARLY = 100.0
 
 # [1, of a number, at least 1] A step begins where the last one ended if no number differs by more.
@@ -105,7 +104,7 @@ INVERSE_ITERATIONS = 4
 # root of rounding.
 SHIFT_FOR_RATE = 1e-5
 
-# [rad/s, characteristic lengths/s] The speed by which that distance becomes a time is not smaller.
+# [rad/s, characteristic lengths/s] Lower bound of the speed that converts the distance for Ȧ to a time.
 SLOWEST_FOR_RATE = 1e-2
 
 # [1, of the longest row] Above it straight-line code finds σ to ten digits; see
@@ -133,9 +132,8 @@ MOST_CROSSING_ERROR = 1e-3
 # [1, of the step] A cut nearer than this to an end of the step leaves the step whole.
 WHOLE_STEP = 1e-3
 
-# [1, of the squared distance to a singular configuration] A stage may be so far beside the constraints: the
-# part of its acceleration that comes from there. RK4 takes the fourth power of its root off, 1e-10 of the
-# acceleration.
+# [1, of the squared distance to a singular configuration] Largest distance of an unprojected stage from the
+# constraints. Its error of the acceleration is 1e-10 of the acceleration after a step of RK4.
 STAGE_BESIDE = 1e-5
 
 # [1] Weight of the square of the estimate of order 3 beside that of order 5 (DOP853 of Hairer and Wanner).
@@ -160,16 +158,16 @@ EQUAL_NODES = 1e-9
 # [1, of the step] The forces at the start of a run are those of a part of a step of this length.
 LEADING_INSTANT = 1e-2
 
-# [1, of the least speed of a rebound] A contact that closes slower does so without an impact.
+# [1, of the least speed of a rebound] A contact that closes at a lower speed has no impact.
 STANDING_SPEED = 0.1
 
-# [1, of the largest velocity] A step whose two passes differ by more is made of shorter ones.
+# [1, of the largest velocity] A step whose two passes differ by more is divided into shorter steps.
 CALM_STEP = 0.1
 
-# [steps] A step is divided into this number of shorter ones at most.
+# [steps] Largest number of shorter steps into which a step is divided.
 MOST_PARTS = 256
 
-# [rad, characteristic lengths] Where geometries touch both passes may come apart by this.
+# [rad, characteristic lengths] Allowed difference of both passes over a step in models with geometries.
 PASSES_NEARBY = 0.1
 
 # [corrections] Corrections of positions at most.

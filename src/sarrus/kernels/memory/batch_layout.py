@@ -1,6 +1,6 @@
-"""The table of many runs: what Python and the kernels that step through them share.
+"""Table of a batch of runs, shared by Python and the kernels that step through them.
 
-Run k of a batch has row k of every array here. A thread has a table of its own, and works on the runs from ``first`` to
+Run k of a batch has row k of every array here. Each thread has its own table, and computes the runs from ``first`` to
 before ``last``.
 """
 
@@ -13,7 +13,7 @@ from sarrus.kernels.memory.run_state import N_FACTS
 
 
 class Times(Record):
-    """Of a batch [s]."""
+    """Times of a batch [s]: start, end, interval of the inputs, step."""
 
     begin: float
     end: float
@@ -22,7 +22,7 @@ class Times(Record):
 
 
 class BatchTable(Record, of=int):
-    """Many runs."""
+    """Functions, arrays and sizes of a batch of runs."""
 
     advance: int  # the kernel `sarrus.kernels.integrate.run.advance`
     first: int  # runs to do
@@ -85,9 +85,9 @@ GAP, SLIP, PROJECTED, SMALLEST, BEYOND = range(len(Start.fields))
 # Runs side by side, the same on all machines, so that results are. Registers hold 2, 4 or 8 numbers; more than one
 # register at a time hides the time that an operation takes.
 LANES = 8
-# Steps after which it is looked whether an interrupt has come.
+# [steps] Interval at which interrupts are checked.
 LOOK_EVERY = 4096
-# Rows of a stretch that one lane goes through on its own.
+# Number of rows of a stretch that one lane computes alone.
 STRETCH = 34
 
 

@@ -1,7 +1,7 @@
 """Table of a cone program for its kernel (`sarrus.kernels.cones.cone_program`): a record of integers.
 
 The program: minimise ½ xᵀP x + qᵀx subject to A x = b and h − G x = s ∈ K, where K is the product of ``linear``
-half-lines s ≥ 0 and ``cones`` second-order cones ‖(s₁, s₂, …)‖ ≤ s₀, in that order.
+half-lines s ≥ 0 and ``cones`` second-order cones ‖(s₁, s₂, …)‖ ≤ s₀, in this order.
 """
 
 from __future__ import annotations
@@ -12,17 +12,19 @@ from sarrus.kernels.memory.record import Floats, Record, view_fields
 
 
 class Limits(Record):
-    """When to stop."""
+    """Tolerances and largest number of iterations of the interior-point method."""
 
-    target: float  # what gap and residuals are to reach
-    accepted: float  # and must reach where rounding stops them
+    target: float  # target of gap and residuals
+    accepted: float  # largest gap and residuals accepted if rounding ends the iteration
     iterations: float
     warm_shift: float  # how far from the boundary a warm start begins
 
 
 class ConeTable(Record, of=int):
-    """A cone program; then follow the sizes of the second-order cones and room for permutations of equalities, rows and
-    variables."""
+    """Sizes and arrays of a cone program.
+
+    After the fields follow the sizes of the second-order cones and permutations of equalities, rows and variables.
+    """
 
     variables: int
     equalities: int
@@ -36,10 +38,10 @@ class ConeTable(Record, of=int):
 
 SIZES = len(ConeTable.fields)
 
-# What is asked for: begin from the data, or from x, s and z in the answer.
+# Modes of a call: start from the data, or from x, s and z in the answer.
 COLD, WARM = 0, 1
 
-# What is answered.
+# Outcomes of a cone program.
 SOLVED, INFEASIBLE, UNBOUNDED, STALLED, CONTRADICTING, INDEFINITE, ASYMMETRIC, BAD_DATA, NOT_FINITE = (
     0,
     1,
@@ -58,11 +60,12 @@ COUNT, PRIMAL, DUAL, GAP, COST, DUAL_COST, RANK, N_FACTS = 0, 1, 2, 3, 4, 5, 6, 
 
 
 class ConeWorkspace(NamedTuple):
-    """The workspace of `sarrus.kernels.cones.interior_point` for n variables and m rows.
+    """Workspace of `sarrus.kernels.cones.interior_point` for n variables and m rows.
 
-    ``quadratic`` P (n²), ``linear`` q, ``rows`` G (m × n) and ``limits`` h are the program and stay as they are;
-    ``x``, ``s``, ``z`` its solution. What follows is scaled: ``p``, ``q``, ``g``, ``h``, the iterate ``xx``, ``ss``,
-    ``zz``, the scaling by ``w`` and ``eta`` and λ = W z = W⁻¹ s, ``turned`` W⁻¹ G and ``normal`` P + Gᵀ W⁻² G.
+    ``quadratic`` P (n²), ``linear`` q, ``rows`` G (m × n) and ``limits`` h are the program, which stays unchanged;
+    ``x``, ``s``, ``z`` are its solution. All further arrays are scaled: ``p``, ``q``, ``g``, ``h``, the iterate
+    ``xx``, ``ss``, ``zz``, the scaling by ``w`` and ``eta``, λ = W z = W⁻¹ s, ``turned`` W⁻¹ G and ``normal`` P + Gᵀ
+    W⁻² G.
     """
 
     quadratic: Any
@@ -118,7 +121,7 @@ class ConeWorkspace(NamedTuple):
 
 
 def cone_sizes(n: int, m: int):
-    """Return the lengths of its parts for n variables and m rows."""
+    """Return the lengths of the arrays of the workspace for n variables and m rows."""
     return ConeWorkspace(
         quadratic=n * n, linear=n, rows=m * n, limits=m, x=n, s=m, z=m, iterations=1, p=n * n, q=n, g=m * n,
         h=m, columns=n, weights=m, xx=n, ss=m, zz=m, w=m, eta=m, lam=m, turned=m * n, normal=n * n, dual=n,
@@ -129,7 +132,7 @@ def cone_sizes(n: int, m: int):
 
 
 def cone_workspace(work: Floats, n: int, m: int):
-    """Return the parts of the workspace."""
+    """Return the arrays of the workspace for n variables and m rows, views of ``work``."""
     return view_fields(work, cone_sizes(n, m))
 
 
@@ -160,7 +163,7 @@ class EqualityWorkspace(NamedTuple):
 
 
 def equality_sizes(n: int, e: int, m: int):
-    """Return the lengths of its parts."""
+    """Return the lengths of the arrays for the elimination of e equalities."""
     big = max(n, max(e, m)) + 1
     return EqualityWorkspace(
         rows=e * n, basis=n * n, particular=n, beta=big, beta2=big, norms=big, diagonal=big, rhs=big, y=big, change=big,

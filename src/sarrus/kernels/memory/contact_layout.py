@@ -1,8 +1,8 @@
-"""Table of contacts, stops and dry friction for the kernels of runs, with the memory of the last step.
+"""Table of contacts, stops and dry friction for the kernels of runs, with the stored end of the last step.
 
-Rows are, one after the other: those of contacts, the normal one first; one of every stop; one of every joint with dry
-friction; those of contacts between geometries that were found in this step. All but dry friction are unilateral and
-have gaps: contacts, stops, those that were found.
+The rows are, in this order: rows of contacts, the normal row first; one row for each stop; one row for each joint
+with dry friction; rows of contacts between geometries found in this step. Contacts, stops and found contacts are
+unilateral and have gaps; dry friction has none.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 N_CONDITIONING = 3
 
 
-# What a contact does in a smooth phase of a run with events; stops stick, dry friction does either.
+# Modes of a contact in a smooth phase of a run by events; stops stick, dry friction sticks or slides.
 OPEN, STICKING, SLIDING = 0, 1, 2
 # Ends of parts of steps that are known, and the number of the slot that is room.
 PARTIAL = 4
@@ -29,9 +29,9 @@ class ContactSettings(Record):
     """Tolerances and sizes of a run with contacts."""
 
     # gaps [m] and speeds [m/s] of `sarrus.kernels.contact.tolerances`, of rotations times ``scales``
-    closed: float  # gap with which what approaches has arrived
-    at_bound: float  # gap that is closed at rest
-    stick_speed: float  # speed of what is at rest
+    closed: float  # gap up to which an approaching contact is closed
+    at_bound: float  # gap up to which a contact at rest is closed
+    stick_speed: float  # speed below which a contact sticks
     rest_speed: float  # speed after an impact below which no contact or stop of a translation rebounds [m/s]
     rest_turn: float  # and no stop of a rotation [rad/s]
     force: float  # about the size of the forces [N]
@@ -66,8 +66,8 @@ class TouchingElements(Record, of=int):
     speeds: Integers  # velocity of each stop, then of each dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
     scales: Floats  # of each stop, then of each dry friction: 1 for translations, for rotations 1 rad over the length
-    bounds: Floats  # those that act: where a coordinate began beyond, how far it has come back
-    given_bounds: Floats  # those of the model
+    bounds: Floats  # active bound of each stop; follows a coordinate that began beyond its limit
+    given_bounds: Floats  # bound of each stop in the model
     ends: Floats  # coordinates at the end of the last step, in C, where others may be given next
     friction: Floats  # coefficient of each unilateral one that slides
     static: Floats  # and of each that sticks
@@ -76,21 +76,21 @@ class TouchingElements(Record, of=int):
 
 
 class ContactTable(TouchingElements, of=int):
-    """The contacts, stops and dry frictions of a run, and what is remembered of them."""
+    """Contacts, stops and dry friction of a run, with the stored forces and gaps of the last steps."""
 
     settings: Annotated[Any, ContactSettings]
     slots: Floats  # see `Slot`: what a step begins with, the end of a whole one, those of parts in turn, and room
-    kept: Floats  # the same, put aside while steps are tried
+    kept: Floats  # copy of the slots during trial steps
     turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
     work: Floats
     geometry: Annotated[Any, cl.GeometryTable]  # geometries that may touch
-    more_rows: int  # those of contacts between them that there is room for
+    more_rows: int  # largest number of rows of contacts between geometries
     more_contacts: int
-    found: int  # such contacts in this step
+    found: int  # number of contacts between geometries in this step
     log: Floats  # what is recorded of these: `sarrus.kernels.memory.geometry_layout.StoredContact` behind the time
     logged: int  # how many
-    failed: int  # what a step failed at: see below
+    failed: int  # failure of a step: NOT_SOLVED, NO_ROOM or 0
     given: int  # 1 where impulses that solve it are known: see ``answer``
     # of smooth phases, see `sarrus.kernels.integrate.contact_modes`
     projection: int  # the kernel that projects without contacts
@@ -107,7 +107,7 @@ class ContactTable(TouchingElements, of=int):
     derived: Floats  # room, see there
 
 
-# What a step fails at: a contact problem that was not solved, contacts that there is no room for.
+# Failures of a step: a contact problem was not solved; there is no room for the contacts found.
 NOT_SOLVED, NO_ROOM = 1, 2
 
 
@@ -130,38 +130,38 @@ class Slot(NamedTuple):
 
     facts: Annotated[Any, SlotFacts]
     forces: Any  # of all rows [N, N m], impulses over the length of the step
-    lasting: Any  # the same but of what came to be closed in this step, zero there
-    applied: Any  # the generalized force of what lasts
+    lasting: Any  # forces of contacts closed before the step, zero for contacts closed in it
+    applied: Any  # generalized force of the lasting forces
     kept: Any  # contacts between geometries: `sarrus.kernels.memory.geometry_layout.StoredContact`
 
 
 def row_count(contact_table: ContactTable):
-    """Return the number of rows that there is room for."""
+    """Return the largest number of rows, with all rows of found contacts for which there is room."""
     return fixed_rows(contact_table) + contact_table.more_rows
 
 
 def fixed_rows(contact_table: ContactTable):
-    """Return the number of rows that are there in every step."""
+    """Return the number of rows that exist in every step: contacts, stops and dry friction."""
     return contact_table.contact_rows + contact_table.stops + contact_table.dry
 
 
 def event_function_count(contact_table: ContactTable):
-    """Return the number of margins: of gaps or pushes, of sticking or sliding contacts, and of dry friction."""
+    """Return the number of event functions: gaps or normal forces, stick or slip of contacts, and dry friction."""
     return 2 * contact_table.contacts + contact_table.stops + contact_table.dry
 
 
 def lasting_contacts(contact_table: ContactTable):
-    """Return the number of contacts and stops that are there in every step; those that were found come behind them."""
+    """Return the number of contacts and stops that exist in every step; contacts found in a step come after them."""
     return contact_table.contacts + contact_table.stops
 
 
 def unilateral_count(contact_table: ContactTable):
-    """Return the number of unilateral ones in this step."""
+    """Return the number of contacts and stops in this step, with the contacts found in it."""
     return contact_table.contacts + contact_table.stops + contact_table.found
 
 
 def slot_sizes(contact_table: ContactTable, nv: int):
-    """Return the lengths of the parts of a slot."""
+    """Return the lengths of the arrays of a slot."""
     rows = row_count(contact_table)
     return Slot(
         facts=N_FACTS, forces=rows, lasting=rows, applied=nv, kept=contact_table.more_contacts * cl.N_KEPT
@@ -169,7 +169,7 @@ def slot_sizes(contact_table: ContactTable, nv: int):
 
 
 def slot_size(contact_table: ContactTable, nv: int):
-    """Return the length of a slot."""
+    """Return the number of entries of a slot."""
     length = 0
     for size in slot_sizes(contact_table, nv):
         length += size
@@ -177,25 +177,25 @@ def slot_size(contact_table: ContactTable, nv: int):
 
 
 def slot(contact_table: ContactTable, nv: int, k: int):
-    """Return the k-th slot."""
+    """Return the arrays of the k-th slot."""
     return view_fields(contact_table.slots + k * slot_size(contact_table, nv), slot_sizes(contact_table, nv))
 
 
 class ContactWork(NamedTuple):
-    """Room for a step."""
+    """Arrays of the contact problem of a step."""
 
     middle: Any  # an x
     free: Any  # acceleration without contacts, in the middle
-    smooth: Any  # and with the forces of what was closed before
+    smooth: Any  # acceleration with the forces of contacts that were closed before
     ahead: Any  # velocity at the end
-    first: Any  # that of the first pass
+    first: Any  # velocity at the end by the first pass
     way: Any
     scratch: Any
-    native: Any  # what ``motion`` writes: velocities, bias, rows
+    native: Any  # output of ``motion``: velocities, bias, rows
     gap: Any  # of each unilateral row, where the step begins
     after: Any  # and where it ends
-    known: Any  # of each row, whether its response is known
-    active: Any  # of each unilateral row, whether it takes part (1), and rebounds (2)
+    known: Any  # of each row, whether its compliance column is known
+    active: Any  # of each contact and stop: 1 if active, 2 if active and rebounding, else 0
     forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
     delay: Any  # time until it closes
     response: Any  # acceleration by a unit force on each row, with the friction that goes with it
@@ -222,7 +222,7 @@ class ContactWork(NamedTuple):
 
 
 def contact_sizes(contact_table: ContactTable, nq: int, nv: int, size: int):
-    """Return the lengths of its parts; ``size`` is that of an x."""
+    """Return the lengths of the arrays of the contact problem of a step; ``size`` is the length of x."""
     rows, unilateral = row_count(contact_table), lasting_contacts(contact_table) + contact_table.more_contacts
     blocks = unilateral + contact_table.dry
     dense = rows if contact_table.more_rows == 0 else min(rows, cp.MANY)
@@ -247,10 +247,10 @@ def contact_work(contact_table: ContactTable, nq: int, nv: int, size: int):
 
 
 class PhaseTangent(NamedTuple):
-    """Room for the linear model of a smooth phase.
+    """Arrays of the linear model of a smooth phase.
 
-    Behind ``input`` lies what ``tangent`` writes for contacts, forces f on their rows and an acceleration a: the
-    derivatives of Hᵀ f, of H a + Ḣ v and of the velocities H v of rows, along velocities by time (_q), and by v (_v).
+    After ``input`` follows the output of ``tangent`` for forces f on contact rows and an acceleration a: the
+    derivatives of Hᵀ f, of H a + Ḣ v and of the row velocities H v, by displacements and time (_q), and by v (_v).
     """
 
     input: Any  # [x | a | f]
@@ -278,7 +278,7 @@ class PhaseTangent(NamedTuple):
 
 
 def tangent_sizes(contact_table: ContactTable, table: Any, size: int):
-    """Return the lengths of its parts; ``size`` is that of an x."""
+    """Return the lengths of the arrays of `PhaseTangent`; ``size`` is the length of x."""
     nv, own, rows = table.nv, contact_table.contact_rows, row_count(contact_table)
     square = rows * rows
     return PhaseTangent(

@@ -8,16 +8,16 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 # Most rows of a block: normal, two tangents, torsion, two of rolling.
 WIDEST = 6
-# What is answered.
+# Outcomes of a contact problem.
 SOLVED, UNSOLVED = 0, 1
-# Rows from which on an island is sparse, and cone programs take too long to help where Newton's method does not.
+# Largest number of rows of an island for a dense W, and for cone programs as a fallback of Newton's method.
 MANY = 96
-# Added to what is asked for a rough answer, with a residual of `ROUGH_RESIDUAL`.
+# Added to the level of a call for a rough solution, with a residual of `ROUGH_RESIDUAL`.
 ROUGH = 1000
 
 
 class Parts(Record, of=int):
-    """Rows by their parts, for problems too large for W: see `sarrus.kernels.memory.geometry_layout`."""
+    """Rows stored in parts, for problems too large for a dense W: see `sarrus.kernels.memory.geometry_layout`."""
 
     count: int  # rows
     rows: Floats  # number of each row
@@ -34,7 +34,7 @@ class Parts(Record, of=int):
 
 
 class PartsWork(NamedTuple):
-    """Room for a problem of rows by parts."""
+    """Arrays of a contact problem with rows stored in parts."""
 
     known: Any  # number of blocks of rows of the pattern that is known; whether W of each block of rows is
     count: Any  # number of components, and of numbers of the matrix
@@ -60,7 +60,7 @@ class PartsWork(NamedTuple):
 
 
 def parts_sizes(parts: Parts):
-    """Return the lengths of its parts."""
+    """Return the lengths of the arrays of a contact problem with rows stored in parts."""
     n, w, rows = parts.room_components, parts.widest, parts.room
     wide = max(w, WIDEST)
     return PartsWork(
@@ -77,7 +77,7 @@ def parts_work(parts: Parts):
 
 
 class ContactProblem(Record, of=int):
-    """Forces r and velocities u = W r + b of blocks of rows: contacts, which are cones, then dry friction."""
+    """Problem for forces r and velocities u = W r + b of blocks of rows: contacts (cones), then dry friction."""
 
     rows: int  # m
     blocks: int
@@ -85,31 +85,31 @@ class ContactProblem(Record, of=int):
     sizes: Integers  # rows of each block
     numbers: Floats  # μ of contacts, limits of dry friction
     delassus: Floats  # W (m × m), symmetric; of a sparse problem its diagonal
-    sparse: int  # 1 where rows are given by their parts
-    lenient: int  # 1 where cone programs have not led to an answer either
+    sparse: int  # 1 if rows are stored in parts
+    lenient: int  # 1 if cone programs have failed, too
     parts: Annotated[Any, Parts]
     velocities: Floats  # b
     turn: Floats  # part of b that need not agree between rows, see `sarrus.kernels.contact.inconsistent_drift`; or none
-    forces: Floats  # r to begin with, then the answer
+    forces: Floats  # initial r, then the solution
     work: Floats
 
 
 class ContactFacts(Record):
-    """Residual and counts of an answer, first in the workspace."""
+    """Residual and counts of a solution, at the start of the workspace."""
 
     residual: (
         float  # largest entry of r − P_K(r − u − μ ‖u_t‖ n) over the largest of b and r, in units of the rows
     )
     steps: float  # of Newton's method
     sweeps: float  # over all blocks
-    redundant: float  # 1 where rows that have forces depend on others
+    redundant: float  # 1 if active rows are redundant
 
 
 N_FACTS = len(ContactFacts.fields)
 
 
 class ContactWorkspace(NamedTuple):
-    """The workspace for m rows and so many blocks; all is scaled so that rows of a block and b are of size one."""
+    """Workspace of a contact problem with m rows, scaled so that b and the rows of a block are of size one."""
 
     facts: Annotated[Any, ContactFacts]
     factors: Any  # of each row
@@ -133,7 +133,7 @@ class ContactWorkspace(NamedTuple):
 
 
 def contact_sizes(m: int, blocks: int, whole: int):
-    """Return the lengths of its parts; ``whole`` is the room for a matrix: m², 0 where rows have parts."""
+    """Return the lengths of the arrays of the workspace; ``whole`` is m² for a dense W, 0 for rows in parts."""
     return ContactWorkspace(
         facts=N_FACTS, factors=m, delassus=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
         way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m, matrix=whole, shifted=m,
@@ -142,5 +142,5 @@ def contact_sizes(m: int, blocks: int, whole: int):
 
 
 def contact_workspace(work: Floats, m: int, blocks: int, whole: int):
-    """Return the parts of the workspace."""
+    """Return the arrays of the workspace of a contact problem with m rows, views of ``work``."""
     return view_fields(work, contact_sizes(m, blocks, whole))

@@ -22,11 +22,11 @@ class PassageHeader(Record):
 
 
 class StateFacts(Record):
-    """Of a state at the end of a step."""
+    """Pivot, σ and σ dσ/dt of a state at the end of a step."""
 
     pivot: float  # the smallest, relative to its largest value in the run
-    projected: float  # whether the stages of the step were
-    level: float  # was projected at its end
+    projected: float  # whether the stages of the step were projected
+    level: float  # level of the projection at the end of the step
     measured: float
     sigma: float  # σ
     rise: float  # σ dσ/dt
@@ -53,14 +53,14 @@ class Measure(NamedTuple):
 
 
 class LogFacts(Record):
-    """The beginning of a row of the log; then come q and v of the state evaluated that was closest."""
+    """Start of a row of the log; q and v of the evaluated state with the smallest σ follow."""
 
     time: float
     crossed: float
     least: float  # size there
     nearest: float  # size at the nearest state or stage of the step across
     stay_of: float
-    closest: float  # σ of the state evaluated that was closest
+    closest: float  # smallest σ of the states evaluated
 
 
 HEADER, STATE_HEADER = len(PassageHeader.fields), len(StateFacts.fields)
@@ -72,7 +72,7 @@ POINTS = 4
 
 
 class PassageArray(NamedTuple):
-    """The array: the last three states of the run and one for trials, an x, points, the log."""
+    """Arrays of the search: the last three states of the run and a trial state, an x, points, the log."""
 
     header: Annotated[Any, PassageHeader]
     states: Any
@@ -83,13 +83,13 @@ class PassageArray(NamedTuple):
 
 
 def state_sizes(table: Table):
-    """Return the lengths of the parts of a state."""
+    """Return the lengths of the arrays of a `PassageState`."""
     size, n = input_size(table), table.nq + table.nv
     return PassageState(facts=STATE_HEADER, x=size, slope=n, left=table.nc, right=table.nv)
 
 
 def state_width(table: Table):
-    """Return the length of a state."""
+    """Return the number of entries of a `PassageState`."""
     width = 0
     for size in state_sizes(table):
         width += size
@@ -97,17 +97,17 @@ def state_width(table: Table):
 
 
 def measure_sizes(table: Table):
-    """Return the lengths of the parts of a measure."""
+    """Return the lengths of the arrays of a `Measure`."""
     return Measure(sigma=1, change=1, largest=1, left=table.nc, right=table.nv)
 
 
 def log_width(table: Table):
-    """Return the length of a row of the log."""
+    """Return the number of entries of a row of the log."""
     return LOG_HEADER + table.nq + table.nv
 
 
 def passage_sizes(table: Table, room: int):
-    """Return the lengths of the parts of the array with ``room`` rows in its log."""
+    """Return the lengths of the arrays of `PassageArray` with ``room`` rows in its log."""
     return PassageArray(
         header=HEADER, states=4 * state_width(table), shifted=input_size(table), times=POINTS,
         sigmas=POINTS, log=room * log_width(table),
@@ -115,10 +115,10 @@ def passage_sizes(table: Table, room: int):
 
 
 def passage_array(table: Table):
-    """Return the parts of the array at ``table.passage``."""
+    """Return the arrays at ``table.passage``."""
     return view_fields(table.passage, passage_sizes(table, 0))
 
 
 def state_of(table: Table, passages: PassageArray, k: int):
-    """Return the k-th of the four states."""
+    """Return the k-th of the four states of a `PassageArray`."""
     return view_fields(passages.states + k * state_width(table), state_sizes(table))

@@ -1,7 +1,8 @@
-"""Table of geometries that may touch: their pairs, addresses of MuJoCo's arrays, and the contact points found.
+"""Table of the geometries of a run: pairs that may come into contact, MuJoCo's arrays, contact points.
 
-Bodies are those that carry geometries and move; velocities that no force couples with others form components: those of
-a free body, of a robot. A row of a contact has entries for the velocities of two components at the most, its parts.
+Only moving bodies with geometries are counted. Velocities that no force couples with other velocities form
+components, such as the velocities of a free body or of a robot. A contact row has entries for the velocities of two
+components at most, its parts.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ class Geometries(Record, of=int):
     mj_data: int  # and of an mjData of this run alone
     positions: Floats  # geom_xpos of that
     rotations: Floats  # geom_xmat
-    contacts: Floats  # room for what a function of MuJoCo finds
+    contacts: Floats  # room for the mjContacts that MuJoCo's functions write
     stride: int  # numbers of an mjContact
     placement: int  # native: position and rotation of every body
     motion: int  # native: of every body the velocity that it has by itself, and its Jacobian: see `Moving`
@@ -31,7 +32,7 @@ class Geometries(Record, of=int):
 
 
 class GeometryTable(Geometries, of=int):
-    """The geometries of a run and their pairs. Pairs ascend, and what is found of them does."""
+    """Geometries of a run and their pairs; pairs and their contacts are in ascending order."""
 
     pairs: int
     ones: Integers  # geometries of each pair, as the functions of MuJoCo expect them
@@ -63,7 +64,7 @@ class GeometryTable(Geometries, of=int):
 
 
 class RawContact(Record):
-    """First numbers of MuJoCo's mjContact: distance and point; the frame follows."""
+    """First entries of MuJoCo's mjContact: distance [m], point [m] and normal."""
 
     distance: float
     x: float
@@ -75,7 +76,7 @@ class RawContact(Record):
 
 
 class ContactPoint(Record):
-    """A contact where it was looked for."""
+    """Contact found at a configuration: pair, gap [m], point [m] and normal."""
 
     pair: float
     gap: float
@@ -88,7 +89,7 @@ class ContactPoint(Record):
 
 
 class StoredContact(Record):
-    """A contact where a step ended, with its force on the second geometry, the mean of the step."""
+    """Contact at the end of a step, with the mean force on its second geometry during the step."""
 
     pair: float
     gap: float
@@ -113,7 +114,7 @@ N_LOGGED, N_POSE = 1 + N_KEPT, 12
 
 
 class GeometryWork(NamedTuple):
-    """Room for a step; rows are those of all that may take part."""
+    """Arrays of the contacts between geometries in a step; rows are all rows of the contact table."""
 
     places: Any  # of bodies
     motion: Any  # of bodies, in the middle
@@ -121,16 +122,16 @@ class GeometryWork(NamedTuple):
     found: Any  # contacts in the middle
     later: Any  # and at the end
     parts: Any  # two of each row
-    turned: Any  # by how much they are others at the end
+    turned: Any  # change of the parts up to the end of the step
     compliance_column: Any  # the acceleration by a unit force on the row, of the same components
     shared: Any  # components of each row, −1: none
-    own: Any  # velocity that each row has by itself
+    own: Any  # velocity of each row by prescribed motion
     own_turned: Any
     rates: Any  # velocity of each row in the middle
     bias: Any
     block: Any  # acceleration of every component by unit forces on its velocities
-    moved: Any  # the way from the middle to the end
-    leader: Any  # of each component, another one of its island, itself where it stands for that
+    moved: Any  # displacement from the middle to the end
+    leader: Any  # of each component, a component of its island; itself if it represents the island
     ready: Any  # whether ``block`` is known
     # of an island
     chosen: Any  # its rows among those that take part
@@ -142,7 +143,7 @@ class GeometryWork(NamedTuple):
 
 
 def geometry_sizes(geometry: GeometryTable, rows: int, nv: int):
-    """Return the lengths of its parts."""
+    """Return the lengths of the arrays of `GeometryWork`."""
     room, part = geometry.room, 2 * geometry.widest
     moved, components = geometry.motion_size, geometry.components
     return GeometryWork(

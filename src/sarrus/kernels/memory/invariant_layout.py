@@ -9,20 +9,20 @@ from sarrus.kernels.memory.record import view_fields
 
 
 class Invariants(NamedTuple):
-    """Of every invariant what a run keeps and has seen of it."""
+    """Target, size, change and error of each invariant that a run keeps."""
 
-    target: Any  # its value
-    size: Any  # what it is measured by where the target is smaller
-    change: Any  # by which the motion has changed it, its rate added up
-    pending: Any  # in the step under way
-    rate: Any  # where that began
-    missed: Any  # part of the size by which the last projection missed it
+    target: Any  # value to keep
+    size: Any  # unit of errors if the target is smaller
+    change: Any  # change by the motion, the integral of its rate
+    pending: Any  # change in the present step
+    rate: Any  # rate at the start of the present step
+    missed: Any  # error after the last projection, relative to the size
 
 
 N_KEPT = len(Invariants._fields)
 
 
 def invariants_of(table: Table):
-    """Return what is known of the invariants of a run."""
+    """Return the arrays of the invariants of a run, views of ``table.kept``."""
     k = table.n_invariants
     return view_fields(table.kept, Invariants(k, k, k, k, k, k))

@@ -33,12 +33,12 @@ class Lanes(NamedTuple):
 
 
 def slope_width(table: Table):
-    """Return the length of the slopes of one stage."""
+    """Return the number of entries of the slopes of one stage, of all lanes."""
     return LANES * (table.nq + table.nv + N_CONDITIONING)
 
 
 def lane_sizes(table: Table):
-    """Return the lengths of the parts."""
+    """Return the lengths of the arrays of `Lanes`."""
     x, w = LANES * input_size(table), LANES
     return Lanes(
         before=x, after=x, slopes=4 * slope_width(table), answer=w * (table.nq + table.nh + table.nv + table.nu),
@@ -47,5 +47,5 @@ def lane_sizes(table: Table):
 
 
 def lanes_of(table: Table, todo: BatchTable):
-    """Return the parts of the workspace."""
+    """Return the arrays of the workspace of runs side by side, views of ``todo.work``."""
     return view_fields(todo.work, lane_sizes(table))

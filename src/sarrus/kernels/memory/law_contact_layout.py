@@ -1,8 +1,7 @@
-"""Limits and contacts of a control law as its kernel reads them (`sarrus.kernels.laws.hierarchy_in_cones`): the record
-``table.contacts`` of the law.
+"""Limits and contacts of a control law: the record ``table.contacts`` of `sarrus.kernels.laws.hierarchy_in_cones`.
 
-The unknowns of such a law are the controls u and then the forces λ of all contacts, each in its own frame (n, t1, t2).
-The kernel computes with y, (u, λ) = preferred + roots y.
+The unknowns of the law are the controls u, then the forces λ of all contacts, each in its frame (n, t1, t2). The
+kernel computes with y, (u, λ) = preferred + roots y.
 """
 
 from __future__ import annotations
@@ -13,10 +12,10 @@ from sarrus.kernels.memory.record import Floats, Record, view_fields
 
 
 class ContactTable(Record, of=int):
-    """The limits and contacts of a control law.
+    """Limits and contacts of a control law.
 
-    Then follow first unknown and number of rows of each contact; sizes of the cones of the user; room for the sizes of
-    a program and for a permutation.
+    After the fields follow first unknown and number of rows of each contact, the sizes of the cones of the user, and
+    room for the sizes of a program and for a permutation.
     """
 
     friction: int  # which friction
@@ -43,13 +42,13 @@ PLACES = len(ContactTable.fields)
 # Friction: true cones, pyramids of four sides inside them, none and forces of any sign.
 CONE, PYRAMID, NO_LIMITS = 0, 1, 2
 
-# What became of a distribution: with all tasks as they are; with tasks relaxed; the same, and controls that jump;
+# Outcome of a law: all tasks met as demanded; tasks relaxed; tasks relaxed and controls that jump;
 # damped joints; none.
 EXACT, RELAXED, JUMPED, DAMPED, FAILED = 0, 1, 2, 3, 4
 
 
 class Physics(NamedTuple):
-    """The array ``physics``."""
+    """Arrays of limits, weights and friction coefficients, at ``physics``."""
 
     lower: Any  # limits of the controls
     upper: Any
@@ -63,7 +62,7 @@ class Physics(NamedTuple):
 
 
 def physics(actuators: int, contacts: int, unknowns: int, levels: int):
-    """Return the lengths of its parts."""
+    """Return the lengths of the arrays of `Physics`."""
     return Physics(
         lower=actuators, upper=actuators, weights=unknowns, relaxation=levels, friction=contacts, largest=contacts,
         rate=1, soft_share=1, solver=4,
@@ -71,31 +70,31 @@ def physics(actuators: int, contacts: int, unknowns: int, levels: int):
 
 
 class Report(NamedTuple):
-    """The array ``report``."""
+    """Arrays of the outcome of a control law, at ``report``."""
 
-    outcome: Any  # what became of it
+    outcome: Any  # EXACT, RELAXED, JUMPED, DAMPED or FAILED
     counts: Any  # half-lines and cones of the last program
     facts: Any  # of the program
     conflict: Any  # how strongly each actuator, contact, row of the user and inequality is in conflict, where one is
 
 
 def report(actuators: int, contacts: int, extra: int):
-    """Return the lengths of its parts."""
+    """Return the lengths of the arrays of `Report`."""
     return Report(outcome=1, counts=2, facts=7, conflict=actuators + contacts + extra)
 
 
 class Memory(NamedTuple):
-    """The array ``memory``.
+    """Arrays of the last solution of a control law, at ``memory``.
 
-    A slot has the signature of the last program solved (−1: none), its unknowns, and z of all limits, zero where one
-    took no part.
+    A slot has the signature of the last program solved (−1: none), its unknowns, and z of all limits, zero for a
+    limit that was not in the program.
     """
 
     known: Any  # whether unknowns of a sample are known
-    kind: Any  # what tells the limits of the last program apart from others
+    kind: Any  # signature of the limits of the last program
     controls: Any  # these
-    # which level was the first that the last answer missed, from 1 on; 0 for none; one more than there are levels where
-    # all were met with shares of the limits, as `sarrus.kernels.laws.soft_levels` has them, in the way
+    # which level was the first that the last answer missed, from 1 on; 0 for none; one more than there are levels
+    # where all were met with shares of the limits, as `sarrus.kernels.laws.soft_levels` has them, in the way
     missing: Any
     working: Any  # which half-lines took part in the last program, by the number that they had
     exact: Any  # a slot for programs with tasks as they are
@@ -103,12 +102,12 @@ class Memory(NamedTuple):
 
 
 def slot_size(unknowns: int, rows: int):
-    """Return the length of a slot."""
+    """Return the number of entries of a slot."""
     return 1 + unknowns + rows
 
 
 def memory(unknowns: int, rows: int, levels: int):
-    """Return the lengths of its parts."""
+    """Return the lengths of the arrays of `Memory`."""
     slot = slot_size(unknowns, rows)
     return Memory(
         known=1, kind=1, controls=unknowns, missing=1, working=rows, exact=slot, relaxed=2 * levels * slot
@@ -116,12 +115,12 @@ def memory(unknowns: int, rows: int, levels: int):
 
 
 def most_rows(actuators: int, contacts: int, extra: int):
-    """Return how many rows a program can have; ``extra`` of the user and inequalities among the levels."""
+    """Return the largest number of rows of a program; ``extra`` are rows of the user and inequalities of levels."""
     return 2 * actuators + 6 * contacts + extra
 
 
 class DistributionWorkspace(NamedTuple):
-    """The array ``work``."""
+    """Arrays of the solution of a control law with contacts, at ``work``."""
 
     rows: Any  # T of the levels
     right: Any  # and d: levels want T y = d, or ≤ d
@@ -153,7 +152,10 @@ class DistributionWorkspace(NamedTuple):
 
 
 def distribution_sizes(unknowns: int, total: int, levels: int, rows: int, program: int):
-    """Return the lengths of its parts for so many unknowns, rows of levels, of limits, and numbers of a program."""
+    """Return the lengths of the arrays of `DistributionWorkspace`.
+
+    ``total`` is the number of rows of levels, ``rows`` of limits, ``program`` the size of a cone program.
+    """
     across = 0
     for part in across_sizes(unknowns, total, rows):
         across += part
@@ -166,7 +168,7 @@ def distribution_sizes(unknowns: int, total: int, levels: int, rows: int, progra
 
 
 class Across(NamedTuple):
-    """Room for rows across which nothing may move any more: see `sarrus.kernels.laws.faces`."""
+    """Arrays for rows along which no further motion is allowed: see `sarrus.kernels.laws.faces`."""
 
     rows: Any
     diagonal: Any
@@ -176,34 +178,34 @@ class Across(NamedTuple):
 
 
 def across_sizes(unknowns: int, total: int, rows: int):
-    """Return the lengths of the parts of `Across`."""
+    """Return the lengths of the arrays of `Across`."""
     # one more for the row that is being written
     count = 2 * rows + total + 1
     return Across(rows=count * unknowns, diagonal=count, beta=count, beta2=count, norms=count)
 
 
 def extra_of(table: Any):
-    """Return how many rows of the user and inequalities among the levels there are."""
+    """Return the number of rows of the user plus inequalities among the levels."""
     return table.contacts.extra_rows + table.contacts.unequal
 
 
 def physics_of(table: Any):
-    """Return the parts of the array ``physics`` of a law."""
+    """Return the arrays of `Physics` of a law."""
     sizes = physics(table.actuators, table.n_contacts, table.nu, table.n_levels)
     return view_fields(table.contacts.physics, sizes)
 
 
 def most_rows_of(table: Any):
-    """Return how many rows a program of a law can have."""
+    """Return the largest number of rows of a program of a law."""
     return most_rows(table.actuators, table.n_contacts, extra_of(table))
 
 
 def memory_of(table: Any):
-    """Return the parts of the array ``memory`` of a law."""
+    """Return the arrays of `Memory` of a law."""
     return view_fields(table.contacts.memory, memory(table.nu, most_rows_of(table), table.n_levels))
 
 
 def report_of(table: Any):
-    """Return the parts of the array ``report`` of a law."""
+    """Return the arrays of `Report` of a law."""
     sizes = report(table.actuators, table.n_contacts, extra_of(table))
     return view_fields(table.contacts.report, sizes)

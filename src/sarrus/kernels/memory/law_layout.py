@@ -1,9 +1,9 @@
-"""The table of a control law, as its kernel reads it (`sarrus.kernels.laws.hierarchy`), with entries named here.
+"""Table of a control law for its kernel (`sarrus.kernels.laws.hierarchy`).
 
-The native function of a law reads its own input [q | v | u = 0 | t | p | τ = 0 | settings of the law | period] and
-writes M, f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers (where
-there are any) and on the unknowns, the generalized forces that are demanded, what the law remembers for the next
-sample, and of each contact whether it is closed and which share of its largest force it may have.
+The native function of a law reads its own input [q | v | u = 0 | t | p | τ = 0 | settings of the law | period]. It
+writes M, f, A, γ, Sᵀ (nu × nv), the rows J of the demands, their right-hand sides, the rows E on the multipliers (if
+any) and on the unknowns, the demanded generalized forces, the states of the law at the next sample, and for each
+contact whether it is closed and the share of its largest force that is allowed.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sarrus.kernels.memory.record import Floats, Record, view_fields
 
 
 class LawSettings(Record):
-    """The array at ``table.settings`` of a law."""
+    """Tolerances of a control law, at ``table.settings``."""
 
     singular_cut: float
     scale_of_rows: float
@@ -24,10 +24,10 @@ class LawSettings(Record):
 
 
 class LawTable(Record, of=int):
-    """A control law, as its kernel sees it.
+    """Sizes, functions and arrays of a control law.
 
-    Then follow kind, first row or force, and number of rows of each level; the rows of the multipliers that are
-    measured; where each state is in the input; and room for a permutation.
+    After the fields follow kind, first row or force, and number of rows of each level; the rows of the measured
+    multipliers; the index of each state in the input; and room for a permutation.
     """
 
     nq: int
@@ -63,7 +63,7 @@ class LawTable(Record, of=int):
 
 LEVELS = len(LawTable.fields)
 
-# What a law is called for: u; u, after which its memory goes on by a period.
+# Modes of a call: u alone; u, and then the memory of the law advances by a period.
 ANSWER_ONLY, SAMPLE = 0, 1
 
 # Kinds of a level: rows J a + E λ = r; a generalized force, as far as the motions see it; rows J a + E λ ≤ r.
@@ -75,7 +75,7 @@ PER_LEVEL = 3
 
 
 class LawWorkspace(NamedTuple):
-    """The workspace of a law: what the native function writes, then vectors and matrices."""
+    """Workspace of a law: the output of the native function, then vectors and matrices."""
 
     mass: Any  # nv × nv
     force: Any  # nv
@@ -109,7 +109,7 @@ class LawWorkspace(NamedTuple):
     push: Any  # L⁻ᵀ Zᵀ S, a row for each motion
     gains: Any  # M₂₂⁻¹ Zᵀ S, likewise
     spanned: Any  # Z, a row for each velocity
-    gained: Any  # what each unknown adds to an acceleration along the last row
+    gained: Any  # contribution of each unknown to the acceleration along the last row
     sizes: Any  # of the terms of that sum
     reaction: Any  # change of λ with each control
     rest: Any  # λ without controls
@@ -124,7 +124,7 @@ class LawWorkspace(NamedTuple):
 
 
 def law_sizes(table: LawTable):
-    """Return the lengths of the vectors in the workspace of a law."""
+    """Return the lengths of the arrays in the workspace of a law."""
     nv, nu, nc = table.nv, table.nu, table.nc
     n_demands, n_forces = table.n_demands, table.n_forces
     total = n_demands + nv * table.n_levels
@@ -144,15 +144,15 @@ def law_sizes(table: LawTable):
 
 
 def law_workspace(table: LawTable):
-    """Return the vectors in the workspace of a law."""
+    """Return the arrays in the workspace of a law, views of ``table.work``."""
     return view_fields(table.work, law_sizes(table))
 
 
 def place_of_states(table: LawTable):
-    """Return where in the table it stands where each state is in the input."""
+    """Return the index in the table of the list that gives the index of each state in the input."""
     return LEVELS + 3 * table.n_levels + table.n_measured
 
 
 def law_permutation(table: LawTable):
-    """Return the room for a permutation."""
+    """Return the pointer to the room for a permutation."""
     return table + (place_of_states(table) + table.n_states)

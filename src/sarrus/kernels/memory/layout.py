@@ -1,11 +1,11 @@
 """Table of a compiled system for the kernels: one record of integers, and the arrays that it points to.
 
-It holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read the flat
-input x = [q | v | u | t | p | τ] and write their outputs; a missing one has address 0. Kernels are called through
-the table too (`sarrus.kernels.platform.c_function`): so each is compiled once and on its own, and only where it is
-needed.
+The table holds addresses of functions, addresses of arrays, dimensions and modes. Native functions of the model read
+the flat input x = [q | v | u | t | p | τ] and write their outputs; a missing function has address 0. Kernels are
+called through the table, too (`sarrus.kernels.platform.c_function`): each kernel is compiled once, separately, and
+only if it is needed.
 
-This module is what Python and the kernels share; the functions here are compiled into the kernels too.
+Python and the kernels share this module; its functions are compiled into the kernels, too.
 """
 
 from __future__ import annotations
@@ -20,10 +20,7 @@ from sarrus.kernels.memory.run_state import Run
 
 
 class Settings(Record):
-    """Tolerances and sizes: the array at ``table.settings``.
-
-    Then follow `Factors`.
-    """
+    """Tolerances and sizes, at ``table.settings``; `Factors` follow."""
 
     singular_cut: float  # relative pivot below which a direction is singular
     position_tolerance: float  # closure residual at which the projection stops [characteristic length, rad]
@@ -60,32 +57,33 @@ class Factors(NamedTuple):
 
 
 def factor_sizes(table: Table):
-    """Return how many factors of each kind there are."""
+    """Return the lengths of the arrays of `Factors`."""
     return Factors(rows=table.nc, velocities=table.nv, closures=table.nc, coordinates=table.nq)
 
 
 def factors_of(table: Table):
-    """Return the factors behind the settings."""
+    """Return the arrays of `Factors`, which follow the settings."""
     return view_fields(table.settings + N_SETTINGS, factor_sizes(table))
 
 
 def row_factor(table: Table, row: int):
-    """Return what a row is multiplied by where dependent rows contradict each other by digits: their units matter then.
+    """Return the factor of a row of A: its characteristic size for a model of limited precision, else 1.
 
-    Else one: an exact matrix of some rank has the same range in all units.
+    If dependent rows contradict each other in their last digits, their units matter. An exact matrix of some rank has
+    an equal range in all units.
     """
     return factors_of(table).rows[row] if table.settings.shortest_closing > 0.0 else 1.0
 
 
 def row_scale(table: Table):
-    """Return the size that pivots of rows times their factors have nearby, 0 where it is not known."""
+    """Return the typical size of pivots of rows times their factors, 0 if it is not known."""
     return 0.0 if table.settings.shortest_closing > 0.0 else table.settings.scale_of_rows
 
 
 class Chart(Record):
-    """Condition numbers of a chart: the beginning of the array at ``table.chart``.
+    """Condition numbers of a chart, at the start of the array ``table.chart``.
 
-    Then follow W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows) and room to work in.
+    W for positions (nv − holonomic rank rows), W for velocities (nv − rank rows) and work arrays follow.
     """
 
     conditioning: float  # smallest pivot of W T at the last projection
@@ -111,16 +109,17 @@ class Functions(Record, of=int):
     )
     direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
     residuals: int  # φ and ψ
-    nearest: int  # from such factors and a residual the shortest δ with A δ = −residual
+    nearest: int  # the shortest δ with A δ = −residual, from the factors of ``direct`` and a residual
     unsatisfied: int  # A a + γ of [x | a]
     measure: int  # the smallest singular value of A, see `sarrus.kernels.memory.crossing_layout.Measure`
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`
-    # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all, L
+    # where the elimination is traced, for projections: φ, A L⁻¹ and ψ of the holonomic rows, L; and ψ, A L⁻¹ of all,
+    # L
     closing: int
     slipping: int
-    # where M may be singular at single configurations: M, f, A, γ, N v (native) and the kernel that solves with them in
-    # the null space of A (0: none)
+    # where M may be singular at single configurations: M, f, A, γ, N v (native) and the kernel that solves with them
+    # in the null space of A (0: none)
     whole: int
     null_space_solve: int
     # kernels: acceleration(table, x, wanted) → rank, projection(table, x, what) → rank; negative where they fail
@@ -156,7 +155,7 @@ class Sizes(Record, of=int):
     baumgarte: int
     direct_rank: int  # rank of A for which straight-line code holds, −1 where there is none
     n_dependent: int  # rows that it takes for dependent on others
-    stage: Floats  # what ``direct`` wrote last, see `StageAnswer`
+    stage: Floats  # last output of ``direct``, see `StageAnswer`
     n_factors: int
     n_invariants: int
     kept: Floats  # see `sarrus.kernels.memory.invariant_layout`
@@ -178,14 +177,14 @@ class Loop(Record, of=int):
     n_stages: int
     n_errors: int  # error estimates
     log_room: int
-    project: int  # what is projected
+    project: int  # level of the projection
     project_every: int  # after how many steps
     law: Annotated[Any, LawTable]
     law_kernel: int
 
 
 class Table(Functions, Sizes, Loop, of=int):
-    """A compiled system, as kernels see it; then follow the offsets of quaternions in q and room for a permutation."""
+    """Compiled system for the kernels; offsets of quaternions in q and room for a permutation follow the fields."""
 
     # of an implicit method
     implicit: int  # the kernel that takes a step, 0: the method is explicit
@@ -222,12 +221,12 @@ TRACED, CHOLESKY, NULL_SPACE = 0, 1, 2
 # What is wanted of an acceleration: a alone; λ and Aᵀλ too; the pivots too, which only the rank-revealing
 # factorisation knows; these with the residuals looked at, as they are for an answer.
 SLOPE, ANSWER, PIVOTS, VERIFIED = 0, 1, 2, 3
-# What became of a solve, numbers of `sarrus.base.status.Status`; `sarrus.kernels.solve.forward` returns the rank plus
-# `STRIDE` × one of these. Negative: no answer.
+# Outcomes of a solve, numbers of `sarrus.base.status.Status`; `sarrus.kernels.solve.forward` returns the rank plus
+# `STRIDE` × outcome. Negative: no solution.
 COMPLETE_ANSWER, SINGULAR_ANSWER, INCONSISTENT_ANSWER, ILL_CONDITIONED_ANSWER, ALMOST_ANSWER = 0, 1, 2, 17, 18
 STRIDE = 1 << 20
 NO_ANSWER, NOT_ARRAYS, NOT_UNIT = -1, -4, -5
-# What to project: nothing, velocities, positions and velocities, these and invariants of the motion.
+# Levels of projection: nothing; velocities; positions and velocities; positions, velocities and invariants.
 NOTHING, VELOCITIES, CONSTRAINTS, CONSTRAINTS_AND_INVARIANTS = 0, 1, 2, 3
 
 
@@ -251,7 +250,7 @@ N_CONDITIONING, N_CHECKS = 3, 7
 
 
 class StageAnswer(NamedTuple):
-    """Output of ``direct`` at ``table.stage``."""
+    """Output of the native function ``direct``, at ``table.stage``."""
 
     a: Any
     rate: Any
@@ -261,14 +260,14 @@ class StageAnswer(NamedTuple):
 
 
 def stage_sizes_of(table: Table):
-    """Return the lengths of the parts of what ``direct`` writes, and of the room behind it."""
+    """Return the lengths of the arrays of `StageAnswer`."""
     return StageAnswer(
         a=table.nv, rate=table.nq, conditioning=N_CONDITIONING, factors=table.n_factors, residual=table.nc
     )
 
 
 def stage_answer(table: Table):
-    """Return what ``direct`` wrote."""
+    """Return the arrays that ``direct`` wrote, views of ``table.stage``."""
     return view_fields(table.stage, stage_sizes_of(table))
 
 
@@ -284,7 +283,7 @@ class Closed(NamedTuple):
 
 
 def closed_sizes(table: Table):
-    """Return the lengths of what ``closed`` writes."""
+    """Return the lengths of the arrays of `Closed`."""
     return Closed(
         gap=table.nh,
         left=table.nh,
@@ -299,11 +298,11 @@ class Facts(Record):
     """Residual, outcome and pivots of an acceleration; the first two only if more than a is asked for."""
 
     residual: float  # norm of A a + γ
-    outcome: float  # what became of the solve
+    outcome: float  # outcome of the solve, COMPLETE_ANSWER …
     largest: float  # pivot
     smallest: float  # pivot at the generic rank
     beyond: float  # first pivot beyond it
-    condition: float  # number of what a formulation inverted, 0 otherwise
+    condition: float  # condition number of the matrix that a formulation inverted, 0 otherwise
     contradiction: float  # how far dependent rows contradict others
     unsatisfied: float  # largest relative residual
     mass_condition: (
@@ -315,10 +314,11 @@ N_FACTS = len(Facts.fields)
 
 
 class Workspace(NamedTuple):
-    """The vectors of one thread.
+    """Vectors and matrices of one thread.
 
-    ``native`` receives the output of native functions; the dynamics lie at mass, force, rows, bias and velocity, which
-    start there. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v), one after the other, hold its results.
+    ``native`` receives the output of native functions; mass, force, rows, bias and velocity are the parts of the
+    output of the dynamics. After an acceleration, a, lam, reaction (Aᵀλ) and rate (N v) hold its results, in this
+    order in memory.
     """
 
     native: Any
@@ -326,7 +326,7 @@ class Workspace(NamedTuple):
     force: Any  # nv
     rows: Any  # nc × nv
     bias: Any  # nc
-    velocity: Any  # nq, and room for what other native functions write
+    velocity: Any  # nq, and room for outputs of other native functions
     copy: Any  # nc × nv, for factoring
     metric: Any  # nv × nv: the factor of the metric of a projection
     # vectors of length max(nv, nc) + 1
@@ -350,11 +350,11 @@ class Workspace(NamedTuple):
     )
     x: Any  # for the projection, with room for q̇
     spare: Any  # Baumgarte's terms, and Newton's method for invariants
-    end: Any  # what lies behind it
+    end: Any  # address after the workspace
 
 
 def workspace_sizes(table: Table):
-    """Return the lengths of the vectors in the workspace."""
+    """Return the lengths of the arrays in the workspace."""
     nq, nv, nh, nc = table.nq, table.nv, table.nh, table.nc
     big, before = max(nv, nc) + 1, nv * nv + nv + nc * nv + nc
     answer = 2 * nh + nq + 2 * nv + N_CONDITIONING
@@ -371,22 +371,22 @@ def workspace_sizes(table: Table):
 
 
 def workspace(table: Table):
-    """Return the vectors in the workspace."""
+    """Return the arrays in the workspace, views of ``table.work``."""
     return view_fields(table.work, workspace_sizes(table))
 
 
 def input_size(table: Table):
-    """Return the length of x."""
+    """Return the length of the input x."""
     return table.nq + 2 * table.nv + table.nu + 1 + table.np
 
 
 def event_count(table: Table):
-    """Return the number of values whose zeros are looked for."""
+    """Return the number of event functions: declared, watched multipliers, and contacts."""
     return table.n_events + table.n_watched + table.n_event_functions
 
 
 class Stages(NamedTuple):
-    """Behind the workspace in a run."""
+    """Arrays of the steps of a run, after the workspace."""
 
     slopes: Any  # (q̇, v̇) of every stage, one more for the error estimate
     new: Any  # an x: the end of a step
@@ -395,14 +395,14 @@ class Stages(NamedTuple):
 
 
 def stage_sizes(table: Table):
-    """Return the lengths of the vectors behind the workspace in a run."""
+    """Return the lengths of the arrays of `Stages`."""
     slopes = (table.n_stages + 1) * (table.nq + table.nv)
     values = 3 * event_count(table) + table.n_event_functions + 1
     return Stages(slopes=slopes, new=input_size(table), trial=input_size(table), values=values)
 
 
 def stages_of(table: Table, work: Workspace):
-    """Return the vectors behind the workspace in a run."""
+    """Return the arrays of `Stages`, which follow the workspace."""
     return view_fields(work.end, stage_sizes(table))
 
 
@@ -412,7 +412,7 @@ def run_storage(table: Any) -> int:
 
 
 def permutation(table: Table):
-    """Return the room for a permutation of the rows."""
+    """Return the pointer to the room for a permutation of the rows."""
     return table + (QUATERNIONS + table.n_quaternions)
 
 
@@ -425,7 +425,7 @@ def chart_size(nv: int, nc: int) -> int:
 
 
 class StateRoom(NamedTuple):
-    """Behind the `Chart` of a relation R(x, w) = 0: what the native function writes, rows of R, and room to work in."""
+    """Arrays of a relation R(x, w) = 0, after `Chart`: output of the native function, rows of R, work arrays."""
 
     residual: Any  # φ, ψ without R, R
     jacobian: Any  # their derivatives along (q, v), v without w
@@ -437,7 +437,7 @@ class StateRoom(NamedTuple):
 
 
 def state_sizes(table: Table):
-    """Return the lengths of the vectors in `StateRoom`."""
+    """Return the lengths of the arrays of `StateRoom`."""
     n, count, m = 2 * (table.nv - table.n_own), table.n_own, table.nh + table.nc - table.n_own
     work = (m + count) * n + 9 * (m + n + 1)
     return StateRoom(
@@ -447,7 +447,7 @@ def state_sizes(table: Table):
 
 
 class LocalHeader(Record):
-    """Of an implicit method; begins as `Chart`, for a projection along a chart notes these."""
+    """Header of the array of an implicit method; begins like `Chart`, whose fields a chart projection writes."""
 
     conditioning: float
     gauge_before: float
@@ -457,10 +457,10 @@ class LocalHeader(Record):
 
 
 class LocalArray(NamedTuple):
-    """The array of an implicit method: local coordinates about a state, and the linear model in them.
+    """Arrays of an implicit method: local coordinates about a state, and the linear model in them.
 
-    ``terms`` receives the derivatives in the order of `sarrus.motion.loop.local_model.TERMS`. Of the directions
-    (y, η, t), one after the other, ``place`` has N⁺δq for y and t, ``along`` δv for all.
+    ``terms`` receives the derivatives in the order of `sarrus.motion.loop.local_model.TERMS`. For the directions (y,
+    η, t), in this order, ``place`` has N⁺δq for y and t, ``along`` has δv for all.
     """
 
     header: Annotated[Any, LocalHeader]
@@ -489,7 +489,7 @@ class LocalArray(NamedTuple):
 
 
 def local_sizes(table: Table):
-    """Return the lengths of the vectors in the array of an implicit method."""
+    """Return the lengths of the arrays of `LocalArray`."""
     nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
     n, big, size = 2 * nv, max(nv, nc) + 1, input_size(table)
     return LocalArray(
@@ -502,5 +502,5 @@ def local_sizes(table: Table):
 
 
 def local_array(table: Table):
-    """Return the vectors in the array at ``table.local``."""
+    """Return the arrays of an implicit method, views of ``table.local``."""
     return view_fields(table.local, local_sizes(table))

@@ -11,7 +11,7 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 
 class StraightLineTable(Record, of=int):
-    """Code that writes a whole model [A | B | E | affine], or what one in other coordinates is made of."""
+    """Code that writes a whole model [A | B | E | affine], or the terms of a model in other coordinates."""
 
     native: int
     nq: int
@@ -28,7 +28,7 @@ class StraightLineTable(Record, of=int):
 
 
 class States(Record, of=int):
-    """Arguments of the kernels from Python: states along the leading axis, arrays for models and their conditioning."""
+    """Arguments of the kernels from Python: states along the leading axis, arrays for models and conditioning."""
 
     q: Annotated[Any, ArrayObject]
     v: Annotated[Any, ArrayObject]
@@ -39,7 +39,7 @@ class States(Record, of=int):
 
 
 class ModelsTable(Record, of=int):
-    """States, one after the other in q, v, u and t, and what their models are made of by the general algebra."""
+    """States, in arrays q, v, u and t, and sizes and functions of their linear models by the general algebra."""
 
     native: int
     count: int  # of states
@@ -68,7 +68,7 @@ RATE_V, RATE2, RATE_Q, RATE2_Q, RATE2_V = range(8, 13)  # −1 in ``at`` where N
 
 
 class ModelsWorkspace(NamedTuple):
-    """Room of the general algebra; matrices by rows."""
+    """Arrays of the general algebra; matrices by rows."""
 
     answer: Any  # of forward dynamics
     x: Any  # and then a, λ
@@ -90,7 +90,7 @@ class ModelsWorkspace(NamedTuple):
 
 
 def models_sizes(table: ModelsTable, system: Table):
-    """Return the lengths of the vectors of the general algebra, for the table of a system."""
+    """Return the lengths of the arrays of `ModelsWorkspace`, for the table of a system."""
     nq, nv, nu, nc, dof = table.nq, table.nv, table.nu, system.nc, table.dof
     big, width = max(nv, nc) + 1, 2 * dof + 1
     return ModelsWorkspace(
@@ -102,7 +102,7 @@ def models_sizes(table: ModelsTable, system: Table):
 
 
 def models_workspace(table: ModelsTable):
-    """Return the vectors in the array at ``table.work``."""
+    """Return the arrays of the general algebra, views of ``table.work``."""
     return view_fields(table.work, models_sizes(table, table.system))
 
 
@@ -113,5 +113,5 @@ def straight_line_room(nq: int, nu: int, dof: int) -> int:
 
 
 def whole_width(nu: int, dof: int):
-    """Return how many columns that code writes: [P | drift | Q | drift | ∂q̈ | q̇ | q̈]."""
+    """Return the number of columns of the output: [P | drift | Q | drift | ∂q̈ | q̇ | q̈]."""
     return 4 * dof + nu + 5

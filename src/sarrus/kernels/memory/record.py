@@ -24,9 +24,9 @@ Integers = Annotated[Any, int]
 
 
 class Record(np.ndarray):
-    """An array whose first entries have names; ``of`` is the type of all, float or int.
+    """An array whose first entries have names; ``of`` is the type of all entries, float or int.
 
-    The names are those of its rooms, the records that a subclass derives from, in their order, then those it annotates.
+    The names are the fields of the records from which a subclass derives, in their order, then its own annotations.
     """
 
     fields: ClassVar[dict[str, Any]] = {}
@@ -49,12 +49,12 @@ class Record(np.ndarray):
 
     @classmethod
     def zeros(cls, more: int = 0) -> Self:
-        """Return a record of zeros with room for so many more numbers."""
+        """Return a record of zeros with room for ``more`` further numbers."""
         return np.zeros(len(cls.fields) + more, dtype=cls.number).view(cls)
 
 
 def _entry(place: int) -> property:
-    """Return the entry at a place as an attribute."""
+    """Return a property that reads and writes the entry at ``place``."""
 
     def read(record: Record) -> Any:
         return record.item(place)
@@ -78,14 +78,15 @@ def _place_of_array(place: int) -> property:
 
 
 def pointee(kind: Any) -> Any:
-    """Return what a field points to: float, int or a record; None where it is a number."""
+    """Return the type that a field points to, float, int or a record; None for a number."""
     return kind.__metadata__[0] if get_origin(kind) is Annotated else None
 
 
 def view_fields(start: Any, sizes: Any) -> Any:
-    """Return the parts of memory from ``start`` on, one after the other, as a named tuple like that of their sizes.
+    """Return consecutive parts of memory from ``start`` on, as a named tuple of the type of ``sizes``.
 
-    Parts of an array in Python, pointers in a kernel. A field that is ``Annotated[Any, Record]`` is one.
+    The parts are views of an array in Python and pointers in a kernel. A field annotated ``Annotated[Any, Record]``
+    is viewed as this record.
     """
     parts, first = [], 0
     for size, record in zip(sizes, record_fields(sizes.__class__)):
@@ -99,6 +100,6 @@ def view_fields(start: Any, sizes: Any) -> Any:
 
 @cache
 def record_fields(tuple_type: type[tuple[Any, ...]]) -> tuple[type[Record] | None, ...]:
-    """Return of each field of a named tuple the record that it is, None where it is numbers."""
+    """Return the record of each field of a named tuple, None for a field of plain numbers."""
     found = map(pointee, get_type_hints(tuple_type, include_extras=True).values())
     return tuple(kind if isinstance(kind, type) and issubclass(kind, Record) else None for kind in found)

@@ -27,17 +27,17 @@ class Steps(Record):
     rejected: float
     unrecorded: float  # steps since the last record; −1: nothing is recorded yet
     start: float  # where fixed steps are counted from
-    factor: float  # most by which a step grows
+    factor: float  # largest growth of the step size
     logged: float  # crossings in the event log
     largest_pivot: float  # the smallest pivot, at its largest
     last_pivot: float  # relative to that, where the last step began and where it ended
     next_pivot: float
     last_step: float
     tried_error: float  # of the last attempt across a singular configuration
-    blocked: float  # 1 where that was rejected
-    split: float  # 1 where redundant rows contradict each other at the stages
-    keep_last: float  # 1 where the end is recorded
-    tries: float  # rejections of this step
+    blocked: float  # 1 if the last attempt was rejected
+    split: float  # 1 if redundant rows are inconsistent at the stages
+    keep_last: float  # 1 if the end is recorded
+    tries: float  # rejections of the present step
     grid_start: float
     grid_next: float  # number of the next record on the grid, or in the list of times
 
@@ -67,12 +67,12 @@ class Run(Steps, Request):
 
     # stiffness, see `sarrus.kernels.integrate.stiffness`
     threshold: float  # h |λ| above which an explicit method hands over, or below which an implicit one does; 0: neither
-    hints: float  # steps in a row that said so
-    doubts: float  # and that did not
+    hints: float  # steps that favour the other method
+    doubts: float  # steps in a row that do not
     unstable: float  # fixed steps in a row that were unstable
     unstable_error: float  # of the last one
-    unstable_since: float  # when that was noticed, infinite: never
-    unstable_size: float  # h |λ| then
+    unstable_since: float  # time of the first instability [s], infinite: none
+    unstable_size: float  # h |λ| at this time
     most_steps: float  # accepted and rejected, at which to stop
     pause: float  # accepted and rejected, at which a call comes back so that interrupts have their turn
     next_look: (

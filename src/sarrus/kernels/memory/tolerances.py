@@ -1,4 +1,4 @@
-"""Tolerances of the room ``memory``: constants that arrays and several rooms of the kernels share."""
+"""Tolerances shared by several packages of the kernels."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ NO_METRIC = 1e12
 # [1, condition number of M with diagonal one] Beyond it a pivot of M is rounding, and M is singular.
 SINGULAR_MASS = 1e15
 
-# [steps] The first state on the way is noted after so many steps.
+# [steps] Number of steps before the first sample state of a run is stored.
 FIRST_LOOK = 6.0
 
-# [1, of the steps up to the last note] The next state is noted at so many times as many steps: notes of a
-# run grow with its logarithm.
+# [1, of the steps up to the last sample state] Factor of the number of steps up to the next sample state:
+# their number grows with the logarithm of the steps.
 NEXT_LOOK = 3.0
 
-# [states] States that are noted at most: 6 · 3¹³ is nearly ten million steps.
+# [states] Largest number of sample states of a run: 6 · 3¹³ is nearly ten million steps.
 MOST_LOOKS = 14
 
 # [1, h |λ|] Above it the explicit method of order 8 is held back by stability, not by accuracy (Hairer and
@@ -64,6 +64,6 @@ STABILITY_OF_RK4 = 2.83
 # exceeds it; rounding stays below it.
 SPLIT_PIVOT = 1e-13
 
-# [1, of the largest acceleration] A change of an acceleration below it needs no closer look: seven digits
-# are more than models have.
+# [1, of the largest acceleration] A smaller change of an acceleration is not examined: models have fewer
+# than seven digits.
 CERTAIN_ACCELERATION = 1e-7

@@ -1,4 +1,4 @@
-"""Outputs of the verification of an answer (`sarrus.kernels.solve.verification`)."""
+"""Codes and places of the results of the verification of a solution (`sarrus.kernels.solve.verification`)."""
 
 from __future__ import annotations
 

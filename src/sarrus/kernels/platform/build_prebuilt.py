@@ -1,8 +1,8 @@
 """``python -m sarrus.kernels.platform.build_prebuilt [first]``: compile all kernels, or the first, into the package.
 
-A wheel has all kernels, an editable install those that a first simulation needs. Kernels in the file that were made
-from the same sources are taken over. The others are compiled side by side in processes of their own; the file appears
-whole or not at all.
+A wheel has all kernels, an editable install the kernels of a first simulation. Kernels in the file that were made
+from equal sources are kept. The remaining kernels are compiled in parallel processes; the file is written completely
+or not at all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def made(module: str, name: str) -> bytes:
 
 
 def build_prebuilt(path: Path, kernels: Sequence[Kernel] | None = None) -> bool:
-    """Write the file of these kernels, by default of all, and say how far it is; False where they are there already."""
+    """Write the file of ``kernels`` (default: all) and show progress; return False if the file has them all."""
     made_from = {kernel.name: sources(kernel.module) for kernel in KERNELS}
     objects = _known(path, made_from)
     wanted = KERNELS if kernels is None else kernels
@@ -53,14 +53,14 @@ def build_prebuilt(path: Path, kernels: Sequence[Kernel] | None = None) -> bool:
 
 
 def _known(path: Path, made_from: Mapping[str, str]) -> dict[str, bytes]:
-    """Return the object code of the kernels in a file that were made from these sources."""
+    """Return the object code of the kernels in a file that were made from the sources ``made_from``."""
     found = prebuilt.read(path)
     codes = {} if found is None else {name: found.code(name, source) for name, source in made_from.items()}
     return {name: code for name, code in codes.items() if code is not None}
 
 
 def _say(text: str) -> None:
-    """Show progress on the terminal, as one line: pip keeps to itself what builds print. Without one on stderr."""
+    """Show progress on the terminal, in one line, since pip hides output of builds; on stderr without a terminal."""
     try:
         with open("/dev/tty", "w") as terminal:
             terminal.write(f"\r{text} ")
@@ -69,7 +69,7 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    """Write the file beside the sources."""
+    """Write the file of all kernels, or of the first ones, beside the sources."""
     build_prebuilt(prebuilt.FILE, FIRST_KERNELS if sys.argv[1:] == ["first"] else KERNELS)
 
 

@@ -1,11 +1,11 @@
-"""Kernels that are C functions ``int64 f(int64 *table, double *x, int64 what)``, called through the table.
+"""Kernels as C functions ``int64 f(int64 *table, double *x, int64 what)``, called through the table.
 
-Kernels call each other by their addresses: each is compiled once, and not before it is needed. Functions of the same
-form from elsewhere, a Python callback say, can take their place.
+Kernels call each other by their addresses: each kernel is compiled once, and only if it is needed. Other functions of
+this form, such as a Python callback, can take their place.
 
-The package ships their object code (`sarrus.kernels.platform.prebuilt`). On processors that this is not made for, and
-where the sources of a kernel were changed, a kernel is compiled when it is first needed, and kept in the cache of the
-models.
+The package ships the object code of the kernels (`sarrus.kernels.platform.prebuilt`). On processors that this code
+does not fit, or if the sources of a kernel have changed, a kernel is compiled when it is first needed, and stored in
+the cache of the models.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ _LOADING = threading.RLock()
 
 
 class Kernel:
-    """A kernel as a C function, loaded when its address is first asked for, and compiled where it has to be.
+    """A kernel as a C function, loaded when its address is first requested, and compiled if necessary.
 
-    ``module`` of this package has the function ``name`` as Python source.
+    The module ``module`` of this package has the function ``name`` as Python source.
     """
 
     def __init__(self, module: str, name: str) -> None:
@@ -48,12 +48,12 @@ class Kernel:
         self._builder: subprocess.Popen[bytes] | None = None
 
     def shipped_code(self) -> bytes | None:
-        """Return the object code that is shipped for the baseline; None where it does not belong to these sources."""
+        """Return the shipped object code for the baseline; None if it was made from other sources."""
         known = shipped()
         return None if known is None else known.code(self.name, sources(self.module))
 
     def prefetch(self) -> None:
-        """Have another process compile this kernel meanwhile, if there is a cache and it is not in it."""
+        """Start a process that compiles this kernel into the cache, unless it is there already or shipped."""
         known = self._builder is not None or "_code" in self.__dict__
         ready = known or (_for_here() and self.shipped_code() is not None)
         if not ready and cache.directory() is not None and not cache.has(self._key):
@@ -77,7 +77,7 @@ class Kernel:
                 )
 
     def store(self) -> bytes:
-        """Compile the kernel for `host` and put it into the cache."""
+        """Compile the kernel for `host`, store it in the cache and return its object code."""
         from sarrus.kernels.platform.build import kernel_text  # for start-up time
 
         begun = perf_counter()
@@ -123,12 +123,12 @@ class Kernel:
         return PROTOTYPE(self.address)
 
     def __call__(self, table: np.ndarray, x: np.ndarray, what: int) -> int:
-        """Call it from Python on arrays of int64 and float64, C-contiguous; nothing is checked."""
+        """Return the result of the kernel for C-contiguous arrays of int64 and float64; nothing is checked."""
         return int(self.entry(beginning(table), beginning(x), what))
 
 
 def _for_here() -> bool:
-    """Tell whether the shipped object code is for the processor that code is made for."""
+    """Return True if the shipped object code runs on the host processor."""
     return shipped() is not None and host().runs(baseline())
 
 
@@ -168,6 +168,6 @@ FIRST_KERNELS = (acceleration, projection, advance, dense, forward_of_arrays, br
 
 
 def prefetch(*, implicit: bool = False) -> None:
-    """Have the largest kernels of a simulation compiled by other processes, while this one prepares the model."""
+    """Start processes that compile the largest kernels of a simulation while this process prepares the model."""
     for kernel in (advance, acceleration, dense, *((rosenbrock,) if implicit else ())):
         kernel.prefetch()

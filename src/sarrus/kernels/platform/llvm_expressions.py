@@ -38,7 +38,7 @@ from sarrus.kernels.platform.pointers import POINTERS, Internal, exists
 
 
 class Expressions(Numbers, ABC):
-    """Writes expressions with the names that a function sees: ``globals`` of the Python function and `lookup`."""
+    """Writer of expressions with the names visible in a function: ``globals`` of the Python function and `lookup`."""
 
     def __init__(self, functions: Functions, names: dict[str, Any]) -> None:
         super().__init__(functions)
@@ -61,11 +61,11 @@ class Expressions(Numbers, ABC):
 
     @abstractmethod
     def lookup(self, name: str) -> Value | None:
-        """Return a local name, None where there is none."""
+        """Return the value of a local name, None if there is none."""
 
     @abstractmethod
     def part_of(self, name: str, place: str) -> Value | None:
-        """Return the part ``place`` of a named tuple that is a local variable; None where it is none."""
+        """Return the part ``place`` of the named tuple in the local variable ``name``; None if it is none."""
 
     # --- names and places --------------------------------------------------------------------------------
 
@@ -108,7 +108,7 @@ class Expressions(Numbers, ABC):
         return self.load(*self._field(owner, node.attr))
 
     def place(self, node: ast.expr) -> tuple[str, str | Pointer, str]:
-        """Return the address of what an assignment changes, the kind of what is kept there, and LLVM's."""
+        """Return the address that an assignment changes, the kind of the value stored there, and the kind in LLVM."""
         if isinstance(node, ast.Attribute):
             return self._field(self.number(node.value), node.attr)
         assert isinstance(node, ast.Subscript)
@@ -128,7 +128,7 @@ class Expressions(Numbers, ABC):
         return self.shifted(owner, index).text, owner.kind.number, owner.kind.number
 
     def load(self, address: str, kind: str | Pointer, kept: str) -> Term:
-        """Return what is at an address."""
+        """Return the value at an address."""
         found = self.register(f"load {kept}, ptr {address}", kept)
         if isinstance(kind, Pointer):
             return self.register(f"inttoptr i64 {found.text} to ptr", kind)
@@ -185,9 +185,9 @@ class Expressions(Numbers, ABC):
     # --- conditions --------------------------------------------------------------------------------------
 
     def branch(self, node: ast.expr, yes: str, no: str) -> None:
-        """End the block: go on at ``yes`` where a condition holds, else at ``no``.
+        """End the block: continue at ``yes`` if a condition holds, else at ``no``.
 
-        Parts of it are found as they are needed.
+        Parts of the condition are evaluated only when they are needed.
         """
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             self.branch(node.operand, no, yes)
@@ -284,7 +284,7 @@ class Expressions(Numbers, ABC):
         return self.unpacked(f"call {llvm_name(kind)} {name}({texts})", kind)
 
     def unpacked(self, text: str, kind: Kind) -> Value:
-        """Write a call and return what it returns."""
+        """Write a call and return its result."""
         if kind is None:
             self.line(text)
             return Known(None)
@@ -298,7 +298,7 @@ class Expressions(Numbers, ABC):
         return gathered(kind, texts)
 
     def _view_fields(self, arguments: list[Value]) -> Value:
-        """Return the parts of memory from a pointer on, one after the other, that have these sizes."""
+        """Return pointers to consecutive parts of memory with the given sizes, from a pointer on."""
         at, sizes = self.term(arguments[0]), opened(arguments[1])
         assert isinstance(at.kind, Pointer)
         names: Any = sizes.python
@@ -310,9 +310,9 @@ class Expressions(Numbers, ABC):
         return Pack(tuple(found), sizes.python)
 
     def _apart(self, pointer: Term) -> Term:
-        """Return a pointer of which LLVM does not look up how it was computed.
+        """Return a pointer whose computation LLVM does not analyse.
 
-        Where it does, its loop strength reduction tries the parts of sums of up to forty sizes: 17 s of the 20 s that
+        Otherwise LLVM's loop strength reduction tries the parts of sums of up to forty sizes: 17 s of the 20 s that
         the largest kernel takes.
         """
         function = self.functions.intrinsic("strip.invariant.group", "ptr")

@@ -1,8 +1,8 @@
-"""Functions of the kernels as LLVM text: each once for every set of kinds of its arguments.
+"""Functions of the kernels as LLVM text: each function once for every set of kinds of its arguments.
 
-Local names are kept in memory that LLVM turns into registers, unless they are assigned once, where all reads follow. A
-name has one kind in a function, which holds all that is assigned to it: where a later assignment asks for a wider one,
-the function is written again.
+Local names are stored in memory, which LLVM turns into registers, unless a name is assigned once, before all its
+reads. A name has one kind in a function, wide enough for all values assigned to it: if a later assignment needs a
+wider kind, the function is written again.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _SUFFIXES = {REAL: "f64", "ptr": "p0"}
 
 @dataclass(frozen=True)
 class Source:
-    """The syntax tree of a function and, of its names that are assigned once, those read behind that only."""
+    """Syntax tree of a function, and its names that are assigned once and read only after it."""
 
     tree: ast.FunctionDef
     steady: frozenset[str]
@@ -58,7 +58,7 @@ def _definitions(module: str) -> dict[tuple[str, int], ast.FunctionDef]:
 
 @cache
 def source_of(function: Any) -> Source:
-    """Return the source of a function of Python."""
+    """Return the `Source` of a Python function."""
     code = function.__code__
     known = _definitions(function.__module__)
     (tree,) = (
@@ -71,7 +71,7 @@ def source_of(function: Any) -> Source:
 
 
 def _steady(tree: ast.FunctionDef) -> set[str]:
-    """Return the names that are assigned once, in a block whose later statements have all that reads them."""
+    """Return the names that are assigned once, in a block whose later statements contain all their reads."""
     stores, loads = Counter[str](), defaultdict[str, list[tuple[int, int]]](list)
     for node in ast.walk(tree):
         if isinstance(node, ast.Name):
@@ -121,7 +121,7 @@ def _blocks(tree: ast.AST) -> list[list[ast.stmt]]:
 
 @dataclass
 class Loop:
-    """Labels of a loop: of its next round and of its end."""
+    """Labels of the next round and of the end of a loop."""
 
     again: str
     end: str
@@ -130,7 +130,7 @@ class Loop:
 
 @dataclass
 class Module:
-    """The text of the functions of one kernel."""
+    """LLVM text of the functions of one kernel."""
 
     texts: list[str] = field(default_factory=list)
     functions: dict[Any, tuple[str, Writer]] = field(default_factory=dict)
@@ -138,7 +138,7 @@ class Module:
     arrays: dict[bytes, str] = field(default_factory=dict)
 
     def call(self, function: Any, arguments: list[Value]) -> tuple[str, Kind]:
-        """Return the name in LLVM of a kernel function for such arguments, and the kind of what it returns."""
+        """Return the LLVM name of a kernel function for arguments of these kinds, and the kind of its result."""
         kinds = tuple(map(kind_of, arguments))
         known = self.functions.get((function, kinds))
         if known is None:
@@ -151,7 +151,7 @@ class Module:
         return known[0], known[1].result
 
     def intrinsic(self, name: str, *kinds: str) -> str:
-        """Return the name of a function of LLVM's own for such arguments, that returns one of the first kind."""
+        """Return the name of an LLVM intrinsic for arguments of these kinds; its result has the first kind."""
         full = f"@llvm.{name}.{_SUFFIXES[kinds[0]]}"
         self.declared[full] = f"declare {kinds[0]} {full}({', '.join(kinds)})"
         return full
@@ -167,12 +167,12 @@ class Module:
         return name
 
     def text(self) -> str:
-        """Return the text of all."""
+        """Return the text of all functions."""
         return "\n".join([*self.declared.values(), *self.texts, ""])
 
 
 class Writer(Expressions):
-    """Writes one function for one set of kinds of arguments."""
+    """Writer of one function for one set of kinds of its arguments."""
 
     def __init__(self, module: Module, function: Any, kinds: tuple[Kind, ...]) -> None:
         super().__init__(module, function.__globals__)
@@ -211,7 +211,7 @@ class Writer(Expressions):
         raise TypeError(f"{name}: the kinds of variables do not settle")
 
     def _begin(self) -> list[str]:
-        """Take the arguments; return how they are declared."""
+        """Return the declarations of the arguments, and enter them as local names."""
         declared = []
         for node, kind in zip(self.source.tree.args.args, self.arguments, strict=True):
             texts = [f"%{node.arg}.{k}" for k, _ in enumerate(parts(kind))]
@@ -222,7 +222,7 @@ class Writer(Expressions):
     # --- names -------------------------------------------------------------------------------------------
 
     def lookup(self, name: str) -> Value | None:
-        """Return a local name, None where there is none."""
+        """Return the value of a local name, None if there is none."""
         if name in self.direct:
             return self.direct[name]
         if name not in self.kinds:
@@ -232,7 +232,7 @@ class Writer(Expressions):
         return gathered(kind, loads)
 
     def part_of(self, name: str, place: str) -> Value | None:
-        """Return the part ``place`` of a named tuple that is a local variable; None where it is none."""
+        """Return the part ``place`` of the named tuple in the local variable ``name``; None if it is none."""
         kind = self.kinds.get(name)
         if name in self.direct or not isinstance(kind, Bundle) or kind.python is None:
             return None
@@ -266,7 +266,7 @@ class Writer(Expressions):
     # --- statements --------------------------------------------------------------------------------------
 
     def _block(self, statements: list[ast.stmt]) -> bool:
-        """Write statements; tell whether the code ends here."""
+        """Write statements; return True if the code ends here."""
         for statement in statements:
             method = getattr(self, f"_do_{type(statement).__name__.lower()}", None)
             if method is None:
@@ -415,7 +415,7 @@ class Writer(Expressions):
         self.begin_block(done)
 
     def _for_each(self, node: ast.For) -> None:
-        """Write a loop over a tuple: its body once for each."""
+        """Write a loop over a tuple: its body once for each entry."""
         done = self.fresh_label()
         for value in opened(self.value(node.iter)).values:
             again = self.fresh_label()
@@ -431,9 +431,9 @@ def _places(name: str, kind: Kind) -> list[str]:
 
 
 def module_text(function: Any, kinds: list[str | Pointer], entry: str) -> str:
-    """Return the text of a function, under the name ``entry``, and of all that it calls.
+    """Return the text of a function, under the name ``entry``, and of all functions that it calls.
 
-    It returns a real number or an integer: 0 or 1 for False or True, 0 for nothing.
+    The function returns a real number or an integer: 0 or 1 for False or True, 0 for None.
     """
     module = Module()
     arguments: list[Value] = [Term(f"%x{k}", kind) for k, kind in enumerate(kinds)]

@@ -59,20 +59,20 @@ _CASTS: dict[tuple[Any, Any], str] = {
 
 
 class Functions(Protocol):
-    """Who knows the functions that kernels call."""
+    """Interface of the module that holds the functions called by kernels."""
 
     def call(self, function: Any, arguments: list[Value]) -> tuple[str, Kind]:
-        """Return the name in LLVM of a kernel function for such arguments, and the kind of what it returns."""
+        """Return the LLVM name of a kernel function for arguments of these kinds, and the kind of its result."""
 
     def intrinsic(self, name: str, *kinds: str) -> str:
-        """Return the name of a function of LLVM's own for such arguments, that returns one of the first kind."""
+        """Return the name of an LLVM intrinsic for arguments of these kinds; its result has the first kind."""
 
     def array(self, numbers: Any) -> str:
         """Return the name of an array of constants."""
 
 
 class Numbers:
-    """Writes lines that compute numbers, one function after the other."""
+    """Writer of lines that compute numbers, one function after the other."""
 
     def __init__(self, functions: Functions) -> None:
         self.functions = functions
@@ -82,11 +82,11 @@ class Numbers:
     # --- writing -----------------------------------------------------------------------------------------
 
     def line(self, text: str) -> None:
-        """Write a line."""
+        """Write a line of LLVM text."""
         self.lines.append(f"  {text}")
 
     def register(self, text: str, kind: str | Pointer) -> Term:
-        """Write a line that computes something, and return it."""
+        """Write a line that computes a value; return its register."""
         self.registers += 1
         name = f"%r{self.registers}"
         self.lines.append(f"  {name} = {text}")
@@ -98,18 +98,18 @@ class Numbers:
         return f"b{self.registers}"
 
     def begin_block(self, label: str) -> None:
-        """Go on at a label."""
+        """Begin a block with a label."""
         self.lines.append(f"{label}:")
         self.label = label
 
     def go_to(self, label: str) -> None:
-        """End a block."""
+        """End a block with a jump to a label."""
         self.line(f"br label %{label}")
 
     # --- kinds -------------------------------------------------------------------------------------------
 
     def term(self, value: Value) -> Term:
-        """Return a number or a pointer of LLVM."""
+        """Return a value as a number or a pointer of LLVM."""
         if isinstance(value, Known):
             return constant(value.value)
         if not isinstance(value, Term):
@@ -117,7 +117,7 @@ class Numbers:
         return value
 
     def cast(self, term: Term, kind: str | Pointer) -> Term:
-        """Return a number as one of another kind; pointers are of any."""
+        """Return a number converted to another kind; pointers have any kind."""
         if term.kind == kind:
             return term
         if isinstance(kind, Pointer) and isinstance(term.kind, Pointer):
@@ -127,7 +127,7 @@ class Numbers:
         return self.register(f"{_CASTS[term.kind, kind]} {term.kind} {term.text} to {kind}", kind)
 
     def converted(self, value: Value, kind: Kind) -> Value:
-        """Return a value as one of another kind that holds it."""
+        """Return a value converted to a kind that can hold it."""
         if isinstance(kind, Bundle):
             pack = opened(value)
             return Pack(tuple(map(self.converted, pack.values, kind.kinds)), kind.python)
@@ -146,11 +146,11 @@ class Numbers:
     # --- arithmetic --------------------------------------------------------------------------------------
 
     def truth(self, value: Value) -> Term:
-        """Return whether a number is not zero."""
+        """Return a truth value: True if a number is not zero."""
         return self.cast(constant(bool(value.value)) if isinstance(value, Known) else self.term(value), TRUTH)
 
     def shifted(self, pointer: Term, count: Value) -> Term:
-        """Return a pointer so many numbers further on; one to a record becomes one to its numbers."""
+        """Return a pointer ``count`` numbers further on; a pointer to a record becomes a pointer to its numbers."""
         assert isinstance(pointer.kind, Pointer)
         places = self.cast(self.term(count), INTEGER)
         number = pointer.kind.number
@@ -160,7 +160,7 @@ class Numbers:
         return self.register(text, Pointer(number))
 
     def power(self, base: Value, exponent: int) -> Value:
-        """Multiply by squares."""
+        """Return the power of a base, multiplied by squares."""
         found: Value | None = None
         while True:
             if exponent & 1:
@@ -195,7 +195,7 @@ class Numbers:
         return self.register(f"{name} {kind} {a.text}, {b.text}", kind)
 
     def _divided(self, name: str, a: Term, b: Term) -> Term:
-        """Return the quotient rounded down, or what that leaves, which has the sign of b."""
+        """Return the quotient rounded down, or the remainder, which has the sign of b."""
         if a.kind == REAL:
             if name == "floor":
                 raise TypeError("a quotient of real numbers that is rounded down has no form in LLVM")
@@ -225,7 +225,7 @@ class Numbers:
         return self.register(f"select i1 {test.text}, {kind} {yes.text}, {kind} {no.text}", yes.kind)
 
     def relation(self, op: ast.cmpop, left: Value, right: Value) -> Value:
-        """Return whether a relation holds between two values."""
+        """Return the truth value of a relation between two values."""
         if isinstance(op, ast.In):
             return self._is_among(left, opened(right).values)
         if type(op) not in _RELATIONS:
@@ -258,7 +258,7 @@ class Numbers:
         return self.register(f"{word} {name} {llvm_name(a.kind)} {a.text}, {b.text}", TRUTH)
 
     def extremum(self, arguments: list[Value], op: ast.cmpop) -> Value:
-        """Return the first of the least, or largest, of numbers."""
+        """Return the first of the smallest, or largest, of numbers."""
         found = self.term(arguments[0])
         for other in map(self.term, arguments[1:]):
             kind = join(found.kind, other.kind)

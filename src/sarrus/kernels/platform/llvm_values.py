@@ -1,4 +1,4 @@
-"""Values of a kernel while its LLVM text is written: known then, one of LLVM's, or several; and their kinds."""
+"""Values of a kernel while its LLVM text is written (constants, LLVM values, tuples), and their kinds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NUMBERS: dict[Any, str] = {float: REAL, int: INTEGER, np.float32: SINGLE}
 
 @dataclass(frozen=True)
 class Pointer:
-    """Kind of a pointer to numbers, or to a record of such numbers."""
+    """Kind of a pointer to numbers, or to a record of numbers."""
 
     number: str
     record: type[Record] | None = None
@@ -26,7 +26,7 @@ class Pointer:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Kind of a tuple; ``python`` is its class where it has names."""
+    """Kind of a tuple; ``python`` is its class if it has names."""
 
     kinds: tuple[Kind, ...]
     python: type[Any] | None = None
@@ -34,7 +34,7 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Known:
-    """A value that is known when the text is written: a number, a function, a module, a class."""
+    """A value known when the text is written: a number, a function, a module, a class."""
 
     value: Any
 
@@ -49,7 +49,7 @@ class Term:
 
 @dataclass(frozen=True)
 class Pack:
-    """Several values; ``python`` is the class of the named tuple that they are in Python."""
+    """A tuple of values; ``python`` is its named-tuple class in Python."""
 
     values: tuple[Value, ...]
     python: type[Any] | None = None
@@ -67,7 +67,7 @@ def pointer_to(target: Any) -> Pointer:
 
 
 def kind_of_argument(annotation: Any) -> str | Pointer:
-    """Return the kind of an argument by its annotation: a record, a pointer to numbers, float or int."""
+    """Return the kind of an argument from its annotation: a record, a pointer to numbers, float or int."""
     if isinstance(annotation, type) and issubclass(annotation, Record):
         return pointer_to(annotation)
     target = pointee(annotation)
@@ -75,7 +75,7 @@ def kind_of_argument(annotation: Any) -> str | Pointer:
 
 
 def number_kind(value: Any) -> str | None:
-    """Return the kind of a number of Python; None of all else."""
+    """Return the kind of a Python number; None for any other object."""
     if isinstance(value, bool | np.bool_):
         return TRUTH
     if isinstance(value, int | np.integer):
@@ -84,7 +84,7 @@ def number_kind(value: Any) -> str | None:
 
 
 def kind_of(value: Value) -> Kind:
-    """Return the kind of a value: itself if it is known and no number."""
+    """Return the kind of a value; a known value that is no number is its own kind."""
     if isinstance(value, Term):
         return value.kind
     if isinstance(value, Pack):
@@ -95,7 +95,7 @@ def kind_of(value: Value) -> Kind:
 
 
 def opened(value: Value) -> Pack:
-    """Return a tuple as its values."""
+    """Return a tuple as a `Pack` of its values."""
     if isinstance(value, Pack):
         return value
     if isinstance(value, Known) and isinstance(value.value, tuple):
@@ -105,7 +105,7 @@ def opened(value: Value) -> Pack:
 
 
 def join(one: Kind, other: Kind) -> Kind:
-    """Return the kind that holds values of both."""
+    """Return the kind that can hold values of both kinds."""
     if one == other:
         return one
     if isinstance(one, Bundle) and isinstance(other, Bundle) and len(one.kinds) == len(other.kinds):
@@ -117,12 +117,12 @@ def join(one: Kind, other: Kind) -> Kind:
 
 
 def joined(kinds: list[Kind]) -> Kind:
-    """Return the kind that holds values of all."""
+    """Return the kind that can hold values of all kinds."""
     return reduce(join, kinds)
 
 
 def constant(number: Any) -> Term:
-    """Return a number of Python as a constant of LLVM, bit for bit."""
+    """Return a Python number as an LLVM constant, bit for bit."""
     kind = number_kind(number)
     if kind is None:
         raise TypeError(f"{number!r} is no number")
@@ -134,7 +134,7 @@ def constant(number: Any) -> Term:
 
 
 def llvm_name(kind: Kind) -> str:
-    """Return what LLVM calls a kind."""
+    """Return the LLVM name of a kind."""
     if kind is None:
         return "void"
     if isinstance(kind, Bundle):
@@ -150,7 +150,7 @@ def parts(kind: Kind) -> list[str | Pointer]:
 
 
 def gathered(kind: Kind, texts: list[str]) -> Value:
-    """Return the value of a kind whose numbers and pointers have these texts, which are taken from the list."""
+    """Return the value of a kind from the texts of its numbers and pointers, which are removed from the list."""
     if isinstance(kind, Bundle):
         return Pack(tuple(gathered(part, texts) for part in kind.kinds), kind.python)
     if isinstance(kind, Known):

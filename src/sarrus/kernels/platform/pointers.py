@@ -3,8 +3,8 @@
 Pointers are to numbers, as in C, and to records, whose numbers have names; no index is checked. ``x + n`` points n
 numbers further on.
 
-Kernels are read as Python by the export to C, and compiled when the package is built: what that makes of the marks here
-is in `sarrus.kernels.platform.llvm_expressions`.
+The export to C reads kernels as Python; the build of the package compiles them. The meaning of the marks in LLVM is
+in `sarrus.kernels.platform.llvm_expressions`.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from sarrus.kernels.memory.run_state import Run
 
 
 class Internal:
-    """A function that only compiled ones call; its Python source is ``py_func``.
+    """A function that only compiled functions call; its Python source is ``py_func``.
 
-    ``force_inline`` tells whether its code is put into that of its callers, however large it is.
+    ``force_inline`` is True if its code is inserted into its callers, however large it is.
     """
 
     def __init__(self, function: Callable[..., Any], force_inline: bool) -> None:
@@ -38,22 +38,22 @@ class Internal:
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
     def __call__(self, *arguments: Any) -> Any:
-        """Refuse: the function works on pointers."""
+        """Raise an error: the function works on pointers."""
         raise TypeError(f"{self.__name__} is called by kernels only")
 
 
 def internal(function: Callable[..., Any]) -> Any:
-    """Compile a function that only compiled ones call: once per set of types, with no entry from Python."""
+    """Return a function as `Internal`: compiled once per set of types, with no entry from Python."""
     return Internal(function, force_inline=False)
 
 
 def force_inline(function: Callable[..., Any]) -> Any:
-    """Have the code of a function put into that of its callers."""
+    """Return a function as `Internal`, with its code inserted into its callers."""
     return Internal(function, force_inline=True)
 
 
 def exists(pointer: Any) -> Any:
-    """Tell whether a pointer from a table points to anything."""
+    """Return True if a pointer from a table is not null."""
     raise TypeError("exists is for kernels only")
 
 
@@ -62,7 +62,7 @@ POINTERS: dict[Any, type[Record]] = {}
 
 
 def record_pointer(record: type[Record]) -> Any:
-    """Return what makes a pointer to a record of one to numbers."""
+    """Return a function that converts a pointer to numbers to a pointer to a record."""
 
     def at(pointer: Any) -> Any:
         raise TypeError(f"a pointer to {record.__name__} is for kernels only")

@@ -1,8 +1,9 @@
-"""The kernels as the package ships them: one file, written when it is built (`sarrus.kernels.platform.build_prebuilt`).
+"""The kernels shipped in the package: one file, written by `sarrus.kernels.platform.build_prebuilt`.
 
-It holds the object code of each kernel for the baseline of its kind of machine (`sarrus.codegen.machine.baseline`). It
-begins with a line of JSON: what it was made from and for, and where everything lies. A kernel that was made from other
-sources than those beside it counts as missing, and so does a file for another kind of machine.
+The file holds the object code of each kernel for the baseline of its kind of machine
+(`sarrus.codegen.machine.baseline`). Its first line is JSON: sources and target of the code, and the places of its
+parts. A kernel made from other sources than those beside the file counts as missing, and so does a file for another
+kind of machine.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ FORMAT = 3
 
 
 def facts() -> dict[str, Any]:
-    """Return what a file must have been made for, to be used here."""
+    """Return the facts that a file of kernels must match to be used here."""
     made_for = baseline()
     return {
         "format": FORMAT,
@@ -34,7 +35,7 @@ def facts() -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Prebuilt:
-    """A file of kernels: ``places`` has offset, size and digest of each part, ``sources`` what each is made from."""
+    """A file of kernels: ``places`` has offset, size and digest of each part, ``sources`` the source digest."""
 
     path: Path
     start: int
@@ -42,7 +43,7 @@ class Prebuilt:
     sources: dict[str, str]
 
     def code(self, name: str, source: str) -> bytes | None:
-        """Return the object code of a kernel; None where it is not there, damaged or made from another source."""
+        """Return the object code of a kernel; None if it is missing, damaged or made from other sources."""
         if self.sources.get(name) != source:
             return None
         offset, size, digest = self.places.get(name, (0, 0, ""))
@@ -61,12 +62,12 @@ def _digest(part: bytes) -> str:
 
 @lru_cache(maxsize=1)
 def shipped() -> Prebuilt | None:
-    """Return the file beside the sources; None where it is missing or does not belong here."""
+    """Return the file beside the sources; None if it is missing or does not match this machine."""
     return read(FILE)
 
 
 def read(path: Path) -> Prebuilt | None:
-    """Return a file of kernels; None where there is none that belongs here."""
+    """Return a file of kernels; None if it is missing or does not match this machine."""
     try:
         with path.open("rb") as file:
             line = file.readline()

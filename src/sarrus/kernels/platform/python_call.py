@@ -1,8 +1,8 @@
-"""Kernels that Python calls with arrays, at a tenth of what ctypes takes: for calls of a microsecond.
+"""Kernels that Python calls with arrays, in a tenth of the time of ctypes: for calls of a microsecond.
 
-`BRIDGE` is a function of Python's C interface (METH_FASTCALL) that calls a kernel with a table and the addresses of the
-objects that it was given. The kernel reads them as C extensions do, by the layout that NumPy's and Python's headers
-promise them. Python's lock is kept.
+`BRIDGE` is a function of Python's C interface (METH_FASTCALL) that calls a kernel with a table and the addresses of
+its argument objects. The kernel reads the objects as C extensions do, by the layout in the headers of NumPy and
+Python. Python's lock is kept.
 """
 
 from __future__ import annotations
@@ -52,17 +52,17 @@ _HEADER, _FASTCALL = 16, 0x0080
 
 @internal
 def is_vector(array: ArrayObject, length: int, other: ArrayObject):
-    """Tell whether an array object is a contiguous vector of a length, of the same type of numbers as another array."""
+    """Return True if an array is a contiguous vector of ``length`` numbers, of the dtype of another array."""
     if array.type_of_numbers != other.type_of_numbers or array.dimensions & 0xFFFFFFFF != 1:
         return False
     return array.lengths[0] == length and (length <= 1 or array.steps[0] == 8)
 
 
 def bound(address: int, bridge: int, table: NDArray[np.int64]) -> tuple[Callable[..., int], Any]:
-    """Return the kernel at ``address`` with its table as a Python function, and what must be kept as long as it is.
+    """Return the kernel at ``address`` with its table as a Python function, and the objects to keep alive with it.
 
-    ``bridge`` is the address of `BRIDGE`. Arguments must be of the types that the kernel reads them as: it does not
-    know.
+    ``bridge`` is the address of `BRIDGE`. Arguments must have the types as which the kernel reads them; it does not
+    check them.
     """
     if object.__basicsize__ != _HEADER:
         raise CompilationError("objects of this build of Python have another header than the kernels read")

@@ -32,13 +32,13 @@ _FIRST_DEFINITION = re.compile(r"^(?:def |class |@)", re.MULTILINE)
 
 
 def sources(module: str) -> str:
-    """Return the digest of the sources of a kernel in a module of this package, and of what has LLVM compile it."""
+    """Return the digest of the sources of a kernel in a module of this package, and of the compiler's sources."""
     return _digest(tuple(sorted({*reached(module), *_TOOLS})))
 
 
 @cache
 def reached(module: str) -> frozenset[str]:
-    """Return the modules of this package that one imports, directly or by others, and itself."""
+    """Return the modules of this package that ``module`` imports, directly or indirectly, and itself."""
     found, left = {module}, [module]
     while left:
         for name in _imported(left.pop()):
@@ -64,7 +64,7 @@ def _path(module: str) -> Path:
 
 
 def _names(text: str) -> Iterable[str]:
-    """Return the modules that imports may name: that which is imported from, and each name in it."""
+    """Return the modules that imports may name: the module of each import, and each name imported from it."""
     for match in _IMPORT.finditer(text):
         room = match["module"] or ""
         yield room

@@ -1,7 +1,6 @@
-"""Tolerances of the room ``platform``: times."""
+"""Times of the compilation of kernels."""
 
 from __future__ import annotations
 
-# [s] The compilation of a kernel by another process is waited for so long: well above the time that one
-# kernel takes.
+# [s] Longest wait for another process that compiles a kernel: well above the time of one kernel.
 COMPILE_PATIENCE = 120.0
