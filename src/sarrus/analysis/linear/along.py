@@ -72,11 +72,13 @@ def linearize_along(
 
     Raises
     ------
-    ArgumentError The first state is not on the constraints; arrays do not fit; joints have dry friction; with
-        activations or nonholonomic rows, coordinates that are mixtures ("tangent-space", "null-space").
-    SolveError A contact is closed at a state; a state is singular, inconsistent or without acceleration; the
-        coordinates become dependent there; with nonholonomic rows, other entries of q are independent. Index and time
-        of the state are given.
+    ArgumentError
+        The first state is not on the constraints; arrays do not fit; joints have dry friction; with activations or
+        nonholonomic rows, coordinates that are mixtures ("tangent-space", "null-space").
+    SolveError
+        A contact is closed at a state; a state is singular, inconsistent or without acceleration; the coordinates
+        become dependent there; with nonholonomic rows, other entries of q are independent. Index and time of the
+        state are given.
     """
     check_is("linearize_along", system, System)
     given = real_array(q)

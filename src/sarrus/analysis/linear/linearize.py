@@ -42,9 +42,11 @@ def linearize(
 
     Raises
     ------
-    ArgumentError A velocity stands in the place of u; q is no equilibrium under u, τ and its own forces (the largest
+    ArgumentError
+        A velocity stands in the place of u; q is no equilibrium under u, τ and its own forces (the largest
         acceleration and the name of its velocity are given); or q is not on the constraints.
-    SolveError A constraint prescribes a motion at rest, or as in `linearize_at`.
+    SolveError
+        A constraint prescribes a motion at rest, or as in `linearize_at`.
     """
     check_is("linearize", system, System)
     _check_controls(system, u, more)

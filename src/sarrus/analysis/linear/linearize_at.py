@@ -87,9 +87,10 @@ def linearize_at(
 
     Raises
     ------
-    ArgumentError q or v violate the constraints by more than 1e-5; names do not fit or do not determine the other
-        coordinates.
-    SolveError A contact is closed, see ``contacts``; the configuration is singular (its rank, the rank nearby and the
+    ArgumentError
+        q or v violate the constraints by more than 1e-5; names do not fit or do not determine the other coordinates.
+    SolveError
+        A contact is closed, see ``contacts``; the configuration is singular (its rank, the rank nearby and the
         dependent closures are given); the constraints contradict each other; there is no acceleration.
     """
     check_is("linearize_at", system, System)

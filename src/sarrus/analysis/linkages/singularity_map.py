@@ -197,9 +197,9 @@ def singularity_map(
 
     Raises
     ------
-    ArgumentError Not two degrees of freedom; coordinates that do not determine the configuration at the start; R
-        without full rank near q; a start outside of the limits or farther than a node from the region; unknown names;
-        open loops.
+    ArgumentError
+        Not two degrees of freedom; coordinates that do not determine the configuration at the start; R without full
+        rank near q; a start outside of the limits or farther than a node from the region; unknown names; open loops.
     """
     check_is("singularity_map", system, System)
     check_known("measure", measure, MEASURES, system.name)

@@ -237,10 +237,12 @@ def reactions(
 
     Raises
     ------
-    ArgumentError Unknown names; points or stiffness that are not finite numbers; a bearing of zero stiffness that must
-        carry a load; equations without a mechanism; contacts between geometries without closed form. The error names
-        the element.
-    SolveError There is no acceleration.
+    ArgumentError
+        Unknown names; points or stiffness that are not finite numbers; a bearing of zero stiffness that must carry a
+        load; equations without a mechanism; contacts between geometries without closed form. The error names the
+        element.
+    SolveError
+        There is no acceleration.
 
     Source: Featherstone 2008, ch. 5 (recursion); M. Wojtyra, Joint Reaction Forces in Multibody Systems with Redundant
     Constraints, Multibody System Dynamics 14, 2005 (uniqueness); the theorem of Menabrea and Castigliano on least

@@ -107,10 +107,11 @@ def equilibrium_derivatives(
 
     Raises
     ------
-    ArgumentError q is no equilibrium, or a name is unknown.
-    SolveError The configuration is singular; the stiffness is singular, so that the equilibrium is not isolated;
-        redundant rows cannot follow a parameter, which is named; an activation integrates its control and has no
-        equilibrium.
+    ArgumentError
+        q is no equilibrium, or a name is unknown.
+    SolveError
+        The configuration is singular; the stiffness is singular, so that the equilibrium is not isolated; redundant
+        rows cannot follow a parameter, which is named; an activation integrates its control and has no equilibrium.
     """
     check_is("equilibrium_derivatives", system, System)
     return _Rest(system, q, u, t, tau, parameters).sensitivity()

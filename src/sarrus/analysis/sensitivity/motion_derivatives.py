@@ -93,8 +93,10 @@ def motion_derivatives(
 
     Raises
     ------
-    ArgumentError As in `sr.simulate`; an unknown name; joints with dry friction; a drive whose speed jumps.
-    SolveError The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or
+    ArgumentError
+        As in `sr.simulate`; an unknown name; joints with dry friction; a drive whose speed jumps.
+    SolveError
+        The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or
         neighbouring motions turn back or take another branch at a singular configuration (in a parameter, which is
         named, or in the start); the time is given.
     """

@@ -93,10 +93,12 @@ def step_derivatives(
 
     Raises
     ------
-    ArgumentError q or v violate the constraints by more than 1e-5; an unknown name; contacts with Coulomb friction or
-        between geometries; joints with dry friction; a drive whose speed jumps in the step.
-    SolveError A joint or an activation is at its limit or reaches it in the step; a stage has no acceleration, a lower
-        rank, or contradicting constraints; neighbouring motions turn back or take another branch at a singular
+    ArgumentError
+        q or v violate the constraints by more than 1e-5; an unknown name; contacts with Coulomb friction or between
+        geometries; joints with dry friction; a drive whose speed jumps in the step.
+    SolveError
+        A joint or an activation is at its limit or reaches it in the step; a stage has no acceleration, a lower rank,
+        or contradicting constraints; neighbouring motions turn back or take another branch at a singular
         configuration in the step, in the start or in a parameter, which is named.
     """
     check_is("step_derivatives", system, System)

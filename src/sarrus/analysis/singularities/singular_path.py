@@ -84,7 +84,7 @@ def distance_to_singularity(
     ``path`` is a trajectory or configurations (T, nq), closed to 1e-5 (else `ArgumentError`). For every configuration
     it gives the smallest singular value that is generically nonzero, and the distance at which it would vanish to first
     order. The generic rank is the largest rank along the path: redundant rows do not count. ``driven`` as in
-    `find_singularity`. `path_between` returns a path between two configurations.
+    `find_singularity`. ``path_between`` returns a path between two configurations.
     """
     check_is("distance_to_singularity", system, System)
     times = path.t if isinstance(path, Trajectory) else None

@@ -119,7 +119,8 @@ def singularity_locus(
 
     Raises
     ------
-    ArgumentError Not two degrees of freedom; a start outside of the limits; R without full rank near q (too few driven
+    ArgumentError
+        Not two degrees of freedom; a start outside of the limits; R without full rank near q (too few driven
         coordinates or outputs); unknown names; open loops.
 
     Redundant rows change nothing.

@@ -293,7 +293,7 @@ class Settings:
         like: str | None = None,
         optional: bool = False,
     ) -> State:
-        """Return a `State` (size,) with initial values ``start``, or those of the settings from ``like`` on; assign its
+        """Return a state (size,) with initial values ``start``, or those of the settings from ``like`` on; assign its
         ``next``.
         """
         place = self.count

@@ -152,8 +152,8 @@ class Parametrization:
         the solution is on the branch of the guess. v_t is the velocity prescribed by driven constraints. A coupled
         relation is solved for q and v at once, from v0.
 
-        Raises `SolveError`, with `Reached` as its ``result``, if y is outside the chart: no closed configuration exists
-        for it, or none is reached without passing one where the coordinates fail.
+        Raises `SolveError`, with the state that was reached as its ``result``, if y is outside the chart: no closed
+        configuration exists for it, or none is reached without passing one where the coordinates fail.
         """
         t = self._at(t)
         aim, rate = self._vector(y, self.names, "y"), self._vector(ydot, self.velocity_names, "ydot")

@@ -75,9 +75,11 @@ def load(
 
     Raises
     ------
-    ModelFileError : the file is missing, a folder, malformed (with line), of an unknown kind, in an encoding other than
-        the declared one, beyond a bound of ``docs/importers.md``, or refused by MuJoCo's compiler (with its message).
-        ModelError : a number or a name in it is wrong. UnsupportedElementError : see ``strict``; also for a joint or
+    ModelFileError
+        : the file is missing, a folder, malformed (with line), of an unknown kind, in an encoding other than the
+        declared one, beyond a bound of ``docs/importers.md``, or refused by MuJoCo's compiler (with its message).
+        ModelError
+            : a number or a name in it is wrong. UnsupportedElementError : see ``strict``; also for a joint or
         loop at a place that no parser of the format reads, for a marked loop without a kind, and for a connection of
         two links by Gazebo only. Each error names the file and the element.
 

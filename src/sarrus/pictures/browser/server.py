@@ -73,11 +73,12 @@ def view(
 
     Raises
     ------
-    ArgumentError viser is not installed; nothing to show; a system from one's own equations, which has no bodies;
-        trajectories of different mechanisms; a host that this computer does not have, a port out of range, or none that
-        is free.
-    ViewerError The server does not start in time, or cannot be guarded; from the methods, if the viewer has been
-        stopped or does not answer.
+    ArgumentError
+        viser is not installed; nothing to show; a system from one's own equations, which has no bodies; trajectories
+        of different mechanisms; a host that this computer does not have, a port out of range, or none that is free.
+    ViewerError
+        The server does not start in time, or cannot be guarded; from the methods, if the viewer has been stopped or
+        does not answer.
     """
     viewer = Viewer(*what, system=system, q=q, host=host, port=port)
     if open_browser:
