@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -192,13 +193,13 @@ def kills(folder: Path, count: int, seed: int = 0) -> Tally:
             writer.prepare(trial)
             child = context.Process(target=victim, args=(folder, number, trial, -1, result))
             child.start()
-            lines[writer.name] = result.get()
+            lines[writer.name] = _answer(child, result)
             child.join()
         at = int(rng.integers(0, lines[writer.name])) if attempt // len(all_writers) % 2 == 0 else None
         child = context.Process(target=victim, args=(folder, number, place, at, result))
         child.start()
         if at is None:
-            assert result.get() == "begins"
+            assert _answer(child, result) == "begins"
             time.sleep(float(rng.uniform(0.0, 0.02)))
             with suppress(ProcessLookupError):
                 os.kill(child.pid or 0, signal.SIGKILL)
@@ -209,6 +210,17 @@ def kills(folder: Path, count: int, seed: int = 0) -> Tally:
             continue
         _judge(tally, writer, place, before, None, told)
     return tally
+
+
+def _answer(child: BaseProcess, result: Any, seconds: float = 120.0) -> Any:
+    """Return what a process puts into its queue; fail if it ends without an answer, or gives none in time."""
+    end = time.monotonic() + seconds
+    while result.empty():
+        if not child.is_alive() or time.monotonic() > end:
+            child.kill()
+            raise AssertionError(f"a process that writes ended with {child.exitcode} and without an answer")
+        time.sleep(0.005)
+    return result.get()
 
 
 def victim(folder: Path, number: int, place: Path, at: int | None, result: Any) -> None:

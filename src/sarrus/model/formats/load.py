@@ -76,17 +76,17 @@ def load(
     Raises
     ------
     ModelFileError
-        : the file is missing, a folder, malformed (with line), of an unknown kind, in an encoding other than the
-        declared one, beyond a bound of ``docs/importers.md``, or refused by MuJoCo's compiler (with its message).
-        ModelError
-            : a number or a name in it is wrong. UnsupportedElementError : see ``strict``; also for a joint or
-        loop at a place that no parser of the format reads, for a marked loop without a kind, and for a connection of
-        two links by Gazebo only. Each error names the file and the element.
+        The file is missing, a folder, malformed (with line), of an unknown kind, in an encoding other than the declared
+        one, beyond a bound of ``docs/importers.md``, or refused by MuJoCo's compiler (with its message).
+    ModelError
+        A number or a name in the file is wrong.
+    UnsupportedElementError
+        See ``strict``; also for a joint or loop at a place that no parser reads, for a marked loop without
+        a kind, and for a connection of two links by Gazebo only. Each error names the file and the element.
 
     MJCF and URDF are read through MuJoCo's own parser and compiler, so defaults, includes, meshes and inertias have the
     same meaning; closures become exact constraints. ``docs/importers.md`` lists the elements that act, are kept,
     left out and refused.
-    acts, is kept, left out and refused.
     """
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentError(f"load needs the path of a model file, got {path!r}", element="path")
