@@ -42,7 +42,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
     "test_cited_names.py": ("test_all_cited_names_exist[tests]",),
     "test_cli_curves.py": ("test_a_coupler_curve_with_its_transmission_angle", "test_a_workspace"),
     "test_cli_study.py": ("test_the_study_that_ships",),
-    "test_codegen.py": ("test_numba_code_calls_by_address_and_is_cached_for_any_model",),
+    "test_codegen.py": ("test_compiled_code_calls_by_address_for_any_model",),
     "test_cone_program.py": ("test_against_clarabel[nearly infeasible]", "test_against_clarabel[plain]"),
     "test_contributing.py": ("test_the_changes_apply_and_work",),
     "test_crossing_derivatives.py": (
