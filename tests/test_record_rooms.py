@@ -58,3 +58,10 @@ def test_two_rooms_with_the_same_field_are_refused() -> None:
 
         class _Twice(Front, of=int):
             second: int
+
+
+def test_a_name_that_is_no_field_is_refused() -> None:
+    """It would be an attribute of the array in Python, which no kernel reads."""
+    for kind in records():
+        with pytest.raises(AttributeError):
+            kind.zeros().no_such_field = 1

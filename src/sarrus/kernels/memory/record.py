@@ -23,10 +23,18 @@ Floats = Annotated[Any, float]
 Integers = Annotated[Any, int]
 
 
-class Record(np.ndarray):
+class _WithoutOthers(type):
+    """Class of classes whose objects have no attributes but the declared ones."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], space: dict[str, Any], **options: Any) -> Any:
+        return super().__new__(cls, name, bases, {"__slots__": ()} | space, **options)
+
+
+class Record(np.ndarray, metaclass=_WithoutOthers):
     """An array whose first entries have names; ``of`` is the type of all entries, float or int.
 
     The names are the fields of the records from which a subclass derives, in their order, then its own annotations.
+    Assigning to another name is an `AttributeError`: no kernel would read it.
     """
 
     fields: ClassVar[dict[str, Any]] = {}

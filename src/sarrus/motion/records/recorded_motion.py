@@ -118,7 +118,13 @@ class RecordedMotion(Answer):
         vars(motion).update(rows.contact_arrays(), **data, _rows=rows)
         return motion
 
-    if not TYPE_CHECKING:  # fields are known by their names
+    if TYPE_CHECKING:
+
+        def _condition_along(
+            self,
+        ) -> Array: ...  # of `Trajectory`: the condition number of A at the samples (T,)
+
+    else:  # fields are known by their names
 
         def __getattr__(self, name: str) -> Any:
             """Return an array of a run, which is cut out of its records when it is first asked for."""
@@ -132,10 +138,6 @@ class RecordedMotion(Answer):
             else:
                 vars(self).update(rows.arrays() | {k: x for k, x in vars(self).items() if k in _CUT})
             return vars(self)[name]
-
-    def _condition_along(self) -> Array:
-        """Return the condition number of A at the samples (T,), which a run does not record."""
-        raise NotImplementedError
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *_CUT})

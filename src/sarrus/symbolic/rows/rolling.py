@@ -38,7 +38,7 @@ from sarrus.model.mechanism.rolling import Rolling, RollingRows
 from sarrus.symbolic.kinematics.frames import BodyFrames
 from sarrus.symbolic.kinematics.jet import Jet, constant, dot, vertcat
 from sarrus.symbolic.kinematics.kinematics import cross
-from sarrus.symbolic.rows import surface_contacts as curved_ground
+from sarrus.symbolic.rows import surface_contacts
 from sarrus.symbolic.rows.tolerances import FLAT_CIRCLE
 
 
@@ -196,10 +196,10 @@ class CurvedFrame(RollingFrame):
     """
 
     @cached_property
-    def contact_point(self) -> curved_ground.ContactPoint:
+    def contact_point(self) -> surface_contacts.ContactPoint:
         """The contact, in local axes of the surface."""
         d, a = (vertcat([dot(vector, axis) for axis in self._axes]) for vector in (self.away, self.axis))
-        return curved_ground.contact_point(self.rolling, d, a)
+        return surface_contacts.contact_point(self.rolling, d, a)
 
     @property
     def conditions(self) -> tuple[ca.SX, ca.SX, ca.SX]:
@@ -221,7 +221,7 @@ class CurvedFrame(RollingFrame):
     @property
     def tangents(self) -> tuple[Jet, Jet]:
         """The tangents of the surface, the directions of the rows of a ball."""
-        one, other = curved_ground.tangents(self.rolling, self.contact_point.normal)
+        one, other = surface_contacts.tangents(self.rolling, self.contact_point.normal)
         return self._turned(one), self._turned(other)
 
     def height(self, row: str) -> Jet:

@@ -15,7 +15,7 @@ from pathlib import Path
 from xml.etree.ElementTree import Element
 
 from sarrus.base.errors import ModelError
-from sarrus.model.formats.sdf import xml as xml
+from sarrus.model.formats.sdf import xml
 from sarrus.model.formats.sdf.xml import Version
 from sarrus.model.mechanism.elements import WORLD
 from sarrus.model.mechanism.faults import unknown

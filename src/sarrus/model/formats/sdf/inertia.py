@@ -13,7 +13,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.model.formats.importing import Import
-from sarrus.model.formats.sdf import xml as xml
+from sarrus.model.formats.sdf import xml
 from sarrus.model.formats.sdf.frames import Scope
 from sarrus.model.mechanism.report import Outcome
 

@@ -10,7 +10,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import unknown_name
 from sarrus.model.formats.importing import Import
-from sarrus.model.formats.sdf import xml as xml
+from sarrus.model.formats.sdf import xml
 from sarrus.model.formats.sdf.frames import MODEL_FRAME, Frame, Scope
 from sarrus.model.formats.sdf.tolerances import UNLIMITED
 from sarrus.model.mechanism.faults import fault

@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.model.formats.importing import CONTACTS, Import
-from sarrus.model.formats.sdf import xml as xml
+from sarrus.model.formats.sdf import xml
 from sarrus.model.formats.sdf.frames import Frame, Scope
 from sarrus.model.formats.sdf.inertia import auto_inertia
 from sarrus.model.formats.sdf.sensors import add_sensors

@@ -14,7 +14,7 @@ from xml.etree.ElementTree import Element
 from sarrus.model.formats.importing import Import
 from sarrus.model.formats.marked_loops import is_mark
 from sarrus.model.formats.model_text import file_fault
-from sarrus.model.formats.sdf import xml as xml
+from sarrus.model.formats.sdf import xml
 from sarrus.model.formats.sdf.attach import attach, close
 from sarrus.model.formats.sdf.couplings import add_couplings, coupled_joints
 from sarrus.model.formats.sdf.frames import Scope

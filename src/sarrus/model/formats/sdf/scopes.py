@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from sarrus.base.errors import ModelError, ModelFileError
 from sarrus.model.formats.importing import Import
-from sarrus.model.formats.sdf import xml as xml
+from sarrus.model.formats.sdf import xml
 from sarrus.model.formats.sdf.frames import Frame, Scope
 from sarrus.model.formats.sdf.grammar import list_unread
 from sarrus.model.formats.sdf.xml import Version

@@ -5,7 +5,7 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element
 
 from sarrus.model.formats.importing import Import
-from sarrus.model.formats.sdf import xml as xml
+from sarrus.model.formats.sdf import xml
 from sarrus.model.formats.sdf.frames import Frame, Scope
 
 # Measurements of an IMU in its own axes → kind of sensor.
