@@ -26,7 +26,7 @@ from sarrus.base.status import Status
 from sarrus.motion.determinacy import Coarser, estimate_determinacy, shortened
 from sarrus.motion.inputs.run_options import Scheme
 from sarrus.motion.inputs.time_breaks import program_of
-from sarrus.motion.loop.time_loop import tableau_of
+from sarrus.motion.loop.method_table import tableau_of
 from sarrus.motion.motion import Motion
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.motion.repetition import compared, difference

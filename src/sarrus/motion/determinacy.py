@@ -19,7 +19,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.motion.inputs.run_options import Scheme
-from sarrus.motion.loop.time_loop import tableau_of
+from sarrus.motion.loop.method_table import tableau_of
 from sarrus.motion.motion import Motion
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.motion.repetition import compared, difference

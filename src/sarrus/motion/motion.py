@@ -18,6 +18,7 @@ from sarrus.base.progress import progress_bar
 from sarrus.base.status import Status
 from sarrus.control.laws.law import Law
 from sarrus.control.sampling import Sampling
+from sarrus.dynamics.contacts.contact_state import event_function_count
 from sarrus.dynamics.coordinates.state_chart import RunCoordinates
 from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.model.state_functions import StateFunction
@@ -27,7 +28,6 @@ from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.motion.inputs.inputs import Event
 from sarrus.motion.inputs.run_options import Recording, RunOptions, Scheme
 from sarrus.motion.known_starts import ReadyLoops
-from sarrus.motion.loop.contact_run import event_function_count
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.loop.invariant_check import redundancy_at
 from sarrus.motion.loop.singularity_watch import SingularityWatch, Watcher

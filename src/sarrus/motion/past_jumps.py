@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from sarrus.dynamics.contacts.contact_state import event_function_count
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.motion.contacts.event_driven import EventDrivenContacts
 from sarrus.motion.inputs.drive_jumps import DriveJump, driven_velocity, jumping_drives
 from sarrus.motion.inputs.run_options import NOT_STIFF
-from sarrus.motion.loop.contact_run import event_function_count
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.records.records import EventRecord
 from sarrus.motion.switching import Switcher

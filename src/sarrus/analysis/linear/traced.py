@@ -27,8 +27,8 @@ class Elimination:
     ----------
     basis, ways : K, and K with a column for δq at constant y and δt = 1 for rheonomic systems (``timed``).
     a, slopes : accelerations, and the derivatives of the equations there.
-    gauge : positive if pivots are clear of zero; the square of the smallest pivot, over √M_jj, relative to the size of
-        its row at ordinary configurations.
+    conditioning : positive if pivots are clear of zero; the square of the smallest pivot, over √M_jj, relative to the
+        size of its row at ordinary configurations.
     """
 
     def __init__(self, system: System, pieces: Pieces, chosen: Partition, clear: float) -> None:
@@ -97,7 +97,7 @@ class Elimination:
 def own_model(system: System, pieces: Pieces, chosen: Partition) -> dict[str, ca.SX]:
     """Return [A | B | E | affine] in the independent velocities, which are rates of coordinates.
 
-    The two numbers of the gauge are in the first row, where A and E are zero. Only the accelerations of these
+    The two numbers of the conditioning are in the first row, where A and E are zero. Only the accelerations of these
     velocities are needed, so the rows of the equations are combined before the multiplication by the many directions:
     Kᵀ ∂F − Uᵀ ∂G − Yᵀ ∂ψ with A_dᵀ U = (M K)_d, and Y likewise, is independent of changes of dependent accelerations
     and velocities.

@@ -297,6 +297,15 @@ def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
     return bounds[0], bounds[1]
 
 
+def event_function_count(system: Evaluations) -> int:
+    """Return the number of event functions of smooth phases: 2 a contact, 1 a stop, 1 a joint with dry friction."""
+    return (
+        2 * len(system.equations.friction_contacts)
+        + len(joint_limits(system).names)
+        + len(dry_friction(system).names)
+    )
+
+
 def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the gaps of contacts over the symbols of the equations."""
     return {"gap": ca.vertcat(*(contact.gap for contact in system.equations.friction_contacts))}

@@ -52,7 +52,7 @@ class Chart:
             settings.chart_limit = np.inf
             return True
         chart_projection(table, x.copy(), la.CONSTRAINTS)
-        self.array.gauge_before, self.array.failed = self.array.conditioning, 0.0
+        self.array.conditioning_before, self.array.failed = self.array.conditioning, 0.0
         settings.chart_limit = self.array.conditioning * (USELESS_CHART if self.named else WORN_CHART)
         return True
 

@@ -109,7 +109,7 @@ class StateChart:
         self.choices.append((t, self.coordinates.traced.all_names))
         state_projection(table, x.copy(), la.CONSTRAINTS)
         failed = self.failed
-        self.array.gauge_before, self.array.failed = self.array.conditioning, 0.0
+        self.array.conditioning_before, self.array.failed = self.array.conditioning, 0.0
         settings.chart_limit = self.array.conditioning * (USELESS_CHART if self.named else WORN_CHART)
         return not failed
 

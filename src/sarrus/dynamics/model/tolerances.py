@@ -56,7 +56,7 @@ PRECISION_CONVERGED = 1e-13
 PRECISION_ENOUGH = 1e-9
 
 # [1, of the multiplications of the elimination by G] The elimination of the whole saddle matrix is taken
-# when it needs less: its gauge costs more.
+# when it needs less: its conditioning costs more.
 SADDLE_SHARE = 0.85
 
 # [1, of a definite metric] Added to a singular M where the constraints do not make it definite: 1e-12, a

@@ -31,6 +31,7 @@ from sarrus.kernels.integrate.time_stepping import time_step
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.local_layout import LocalHeader, local_sizes
 from sarrus.kernels.memory.run_state import Run
 from sarrus.motion.loop.contact_run import ContactRun
 
@@ -59,7 +60,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     system.require_no_activations("steps with contacts")
     require_no_poisson(system, "steps with contacts in C")
     members = _attach(plan, natives, ContactRun(system.workspace(), q, 0.0))
-    names, state = contact_names(system), la.local_sizes(plan.table.numbers)
+    names, state = contact_names(system), local_sizes(plan.table.numbers)
     at = state.header + state.start + state.ranks
     new = View(f"W->local + {at}", DOUBLE)
     step_of, _ = kernels.call(time_step, [plan.table, View("W->x", DOUBLE), Term("0", INT)])
@@ -84,7 +85,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
         "then all stays as it is. "
         "NOT_FINITE also for an h that is not positive: the laws of contact do not run backwards."
     )
-    header, run = la.LocalHeader.places["length"], Run.places["step"]
+    header, run = LocalHeader.places["length"], Run.places["step"]
     slot = tl.slot_sizes(contact_table.numbers, system.nv)  # type: ignore[union-attr]
     kept = tl.ROOM * sum(slot) + slot.facts
     units = ["N, N m"] * len(names)
@@ -160,7 +161,7 @@ def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list
     note, blocks = "of contacts and stops", contact_table.contacts + contact_table.stops + contact_table.dry
     counts = ("rows", "blocks", "closed", "failed", "given", "turn")
     found = [
-        Member("local", sum(la.local_sizes(plan.table.numbers)), "of the step"),
+        Member("local", sum(local_sizes(plan.table.numbers)), "of the step"),
         Member("run", len(Run.fields), "of the step"),
         array("contact_settings", "tolerances of contacts", np.array(arrays["settings"])),
         Member("contact_slots", len(contact_run.slots), "what is known of the last steps"),

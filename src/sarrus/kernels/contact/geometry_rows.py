@@ -20,6 +20,7 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
 from sarrus.kernels.memory.geometry_layout import ContactPoint, GeometryTable, GeometryWork, StoredContact
 from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.local_layout import local_array
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import contact_point_at, internal, stored_contact_at
@@ -66,7 +67,7 @@ def meet(table: Table, x: Floats, h: float, begun: Slot, work: ContactWork):
     in ``local.state``.
     """
     contact_table = table.contact_table
-    geometry, room, state = contact_table.geometry, work_of(table), la.local_array(table).state
+    geometry, room, state = contact_table.geometry, work_of(table), local_array(table).state
     call_native(geometry.motion, work.middle, room.motion)
     margin = _reach(table, geometry, room, work.middle + table.nq, h)
     place(geometry, work.middle, room.places)

@@ -30,7 +30,8 @@ from sarrus.kernels.integrate.mode_tangent import (
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import JACOBIAN_DIFFERENCE
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import LocalArray, Table, Workspace
+from sarrus.kernels.memory.layout import Table, Workspace
+from sarrus.kernels.memory.local_layout import LocalArray
 from sarrus.kernels.memory.record import Floats, view_fields
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal

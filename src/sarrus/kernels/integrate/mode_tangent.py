@@ -23,7 +23,8 @@ from sarrus.kernels.integrate.tolerances import MODES_REFINEMENTS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, PhaseTangent
-from sarrus.kernels.memory.layout import LocalArray, Table
+from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.local_layout import LocalArray
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import exists, internal

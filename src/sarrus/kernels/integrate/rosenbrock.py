@@ -17,7 +17,8 @@ from sarrus.kernels.integrate.local_model import add_product, linearize
 from sarrus.kernels.integrate.mode_tangent import acts, note_work, stage_of_work
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.layout import LocalArray, Table, Workspace
+from sarrus.kernels.memory.layout import Table, Workspace
+from sarrus.kernels.memory.local_layout import LocalArray, local_array
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
@@ -39,7 +40,7 @@ def rosenbrock(table: Table, x: Floats, level: int) -> int:
     The error estimate goes to slopes[1]. The step fails if Newton's method diverges (a shorter step helps), if the
     matrix is singular, or if the step begins in a singular configuration (no step helps).
     """
-    local, work, scheme = la.local_array(table), la.workspace(table), table.scheme
+    local, work, scheme = local_array(table), la.workspace(table), table.scheme
     nq, nv, count = table.nq, table.nv, table.n_implicit_stages
     ny, dof = nv - table.holonomic_rank, nv - table.generic_rank
     n, h, gamma = ny + dof, local.header.length, scheme[0]

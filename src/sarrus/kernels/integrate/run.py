@@ -329,8 +329,8 @@ def _is_poor(table: Table, adaptive: bool):
     With adaptive steps the error estimate rejects a step before the coordinates fail.
     """
     chart = table.chart
-    falling = chart.gauge_before - chart.conditioning
-    chart.gauge_before, chart.failed = chart.conditioning, 0.0
+    falling = chart.conditioning_before - chart.conditioning
+    chart.conditioning_before, chart.failed = chart.conditioning, 0.0
     limit = table.settings.chart_limit
     soon = not adaptive and chart.conditioning < CHART_AHEAD * falling
     return chart.conditioning < limit or (

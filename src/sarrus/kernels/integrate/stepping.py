@@ -11,6 +11,7 @@ from sarrus.kernels.integrate.tolerances import SECOND_ERROR_WEIGHT, STAGE_BESID
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Stages, Table, Workspace
+from sarrus.kernels.memory.local_layout import local_array
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.tolerances import SPLIT_PIVOT
 from sarrus.kernels.platform.native_call import call_kernel, call_native
@@ -71,7 +72,7 @@ def take_step(
     if table.implicit == 0:
         return stages(table, extra, near, x, h, slopes, new, work)
     work.factored[0] = 0.0
-    local = la.local_array(table)
+    local = local_array(table)
     local.header.length = h
     if call_kernel(table.implicit, table, x, 1 if near else 0) < 0:
         return False

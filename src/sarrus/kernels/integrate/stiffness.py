@@ -11,8 +11,8 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot
 from sarrus.kernels.integrate.tolerances import EASY_STEPS, NOTICED_ERROR, STIFF_STEPS, UNSTABLE_STEPS
-from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.local_layout import local_array
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.memory.run_state import Run
 from sarrus.kernels.memory.tolerances import STABILITY_OF_RK4
@@ -145,7 +145,7 @@ def classical_error(n: int, slopes: Floats, x: Floats, h: float):
 @internal
 def implicit_size(table: Table, h: float):
     """Return h ρ(J), with ρ(J) the spectral radius of the matrix of the local equations, by the power method."""
-    local = la.local_array(table)
+    local = local_array(table)
     n = 2 * table.nv - table.holonomic_rank - table.generic_rank
     start, end, growth = local.work, local.work + n, 1.0
     for i in range(n):

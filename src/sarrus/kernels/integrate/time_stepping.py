@@ -62,6 +62,7 @@ from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
 from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.local_layout import local_array
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import exists, internal
@@ -96,7 +97,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     a singular configuration) projects the middle on the constraints. `AT_ONCE` writes the forces at x alone to slot
     0: the forces of a very short step.
     """
-    local, contact_table = la.local_array(table), table.contact_table
+    local, contact_table = local_array(table), table.contact_table
     nv, size, h = table.nv, la.input_size(table), local.header.length
     follow_back(table, x, True)
     begun, kept = _remembered(table, x), tl.slot(contact_table, nv, tl.ROOM)
@@ -144,7 +145,7 @@ def _part(table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot
 
     Returns −1 if the step fails.
     """
-    local, contact_table = la.local_array(table), table.contact_table
+    local, contact_table = local_array(table), table.contact_table
     nq, nv, size = table.nq, table.nv, la.input_size(table)
     work = tl.contact_work(contact_table, nq, nv, size)
     contact_table.settings.step_start, contact_table.settings.length = x[nq + nv + table.nu], h

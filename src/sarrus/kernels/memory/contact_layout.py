@@ -14,7 +14,7 @@ from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
-# Numbers of a gauge; `sarrus.kernels.memory.layout`, which has them too, needs this module.
+# Numbers of a `Conditioning`; `sarrus.kernels.memory.layout`, which has them too, needs this module.
 N_CONDITIONING = 3
 
 
@@ -53,7 +53,7 @@ class TouchingElements(Record, of=int):
     gaps: int  # native: gaps of the contacts
     motion: int  # native: at x the velocities of their rows, the bias of their derivatives, and their rows
     inner: int  # the kernel for accelerations without contacts
-    slope: int  # native: (q̇, a, gauge) of several states at once, or 0
+    slope: int  # native: (q̇, a, conditioning) of several states at once, or 0
     solver: int  # the kernel of the contact problem
     contacts: int
     contact_rows: int

@@ -9,7 +9,7 @@ from sarrus.kernels.memory.layout import N_CONDITIONING, Table, input_size
 from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.memory.run_state import N_STATE
 
-# Numbers of a gauge, see `sarrus.kernels.memory.layout.Conditioning`.
+# Numbers of a `Conditioning`, see `sarrus.kernels.memory.layout.Conditioning`.
 CLEARANCE, LEAST_PIVOT, LARGEST_ENTRY = range(N_CONDITIONING)
 
 
@@ -18,7 +18,7 @@ class Lanes(NamedTuple):
 
     before: Any  # x where a step begins
     after: Any  # and where it ends
-    slopes: Any  # (q̇, a, gauge) of the four stages
+    slopes: Any  # (q̇, a, conditioning) of the four stages
     answer: Any  # of native functions
     # what is known of each lane
     mode: Any  # what it does

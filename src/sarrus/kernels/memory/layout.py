@@ -34,7 +34,7 @@ class Settings(Record):
     inconsistent: float  # relative contradiction of rows above which a solve is inconsistent
     scale_of_rows: float  # largest singular value of A nearby, and of A M^(−1/2)
     scale_of_weighted_rows: float
-    chart_limit: float  # gauge below which a chart is to be renewed
+    chart_limit: float  # conditioning below which a chart is to be renewed
     scale_of_even_rows: (
         float  # largest singular value nearby of A M^(−1/2) with its rows in characteristic units
     )
@@ -87,7 +87,7 @@ class Chart(Record):
     """
 
     conditioning: float  # smallest pivot of W T at the last projection
-    gauge_before: float  # and at the end of the step before
+    conditioning_before: float  # and at the end of the step before
     failed: float  # whether Newton failed to contract since then
 
 
@@ -104,10 +104,8 @@ class Functions(Record, of=int):
     invariants: int  # c = (φ, ψ, I) and ∂c/∂(tangent q, v), for projection on invariants I of the motion
     invariant_values: int  # I
     invariant_rates: int  # dI/dt at [x | a]
-    checked: (
-        int  # a, λ, Aᵀλ, N v, gauge and checks of a solve that is straight-line code, where direct_rank ≥ 0
-    )
-    direct: int  # a, N v, gauge and the factors of M and G, for stages of a step: see `StageAnswer`
+    checked: int  # a, λ, Aᵀλ, N v, conditioning and checks of a solve that is straight-line code, where direct_rank ≥ 0
+    direct: int  # a, N v, conditioning and the factors of M and G, for stages of a step: see `StageAnswer`
     residuals: int  # φ and ψ
     nearest: int  # the shortest δ with A δ = −residual, from the factors of ``direct`` and a residual
     unsatisfied: int  # A a + γ of [x | a]
@@ -444,63 +442,3 @@ def state_sizes(table: Table):
         residual=m + count, jacobian=(m + count) * n, own=count * count, rows=count * n, wanted=count,
         pivots=4 * (count + 1), work=work,
     )  # fmt: skip
-
-
-class LocalHeader(Record):
-    """Header of the array of an implicit method; begins like `Chart`, whose fields a chart projection writes."""
-
-    conditioning: float
-    gauge_before: float
-    failed: float
-    length: float  # of the step asked for
-    valid: float  # whether a linear model is there
-
-
-class LocalArray(NamedTuple):
-    """Arrays of an implicit method: local coordinates about a state, and the linear model in them.
-
-    ``terms`` receives the derivatives in the order of `sarrus.motion.loop.local_model.TERMS`. For the directions (y,
-    η, t), in this order, ``place`` has N⁺δq for y and t, ``along`` has δv for all.
-    """
-
-    header: Annotated[Any, LocalHeader]
-    start: Any  # [x | a | λ] where the step begins
-    ranks: Any  # of A there
-    state: Any  # the x of a stage
-    terms: Any
-    place: Any
-    along: Any
-    motions: Any  # rows of η = Zᵀ v
-    coordinates: Any  # rows of y = R q
-    turned: Any
-    rates: Any
-    first_rates: Any
-    model: Any  # [J | ḟ] by rows
-    matrix: Any  # I/(h γ) − J
-    swaps: Any
-    stages: Any  # the u_i
-    change: Any
-    inertia: Any
-    way: Any
-    force: Any
-    bias: Any
-    control: Any
-    work: Any
-
-
-def local_sizes(table: Table):
-    """Return the lengths of the arrays of `LocalArray`."""
-    nq, nv, nu, nc = table.nq, table.nv, table.nu, table.nc
-    n, big, size = 2 * nv, max(nv, nc) + 1, input_size(table)
-    return LocalArray(
-        header=5, start=size + nv + nc, ranks=2, state=size,
-        terms=3 * nv * nv + nv + nc * (4 * nv + 2) + nv * nu + nq * (nv + 1),
-        place=(nv + 1) * nv, along=(n + 1) * nv, motions=nv * nv, coordinates=nv * nq, turned=nv * nv, rates=nq * nv,
-        first_rates=nq * nv, model=n * (n + 1), matrix=n * n, swaps=n, stages=table.n_implicit_stages * n, change=n,
-        inertia=nv * nv, way=nq, force=big, bias=big, control=nu, work=nv * nc + nv * nv + 9 * (nv + nc + 1),
-    )  # fmt: skip
-
-
-def local_array(table: Table):
-    """Return the arrays of an implicit method, views of ``table.local``."""
-    return view_fields(table.local, local_sizes(table))

@@ -19,7 +19,7 @@ class StraightLineTable(Record, of=int):
     nu: int
     dof: int
     x: Floats  # the input of ``native``, whose parameters stay
-    least: Floats  # one number, which the second of the gauge must exceed
+    least: Floats  # one number, which the second of the conditioning must exceed
     # of other coordinates
     work: Floats
     starts: Integers  # R by rows: entries ``weights`` in ``columns``, those of row r from ``starts[r]`` on

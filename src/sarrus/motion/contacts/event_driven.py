@@ -491,11 +491,8 @@ class EventDrivenContacts:
 
     def _slips(self, k: int, found: Array, spent: float = CRITICAL_FRICTION) -> bool:
         """Tell whether what sticks takes all the friction that there is, but a part ``spent`` of it."""
-        contact_run = self.contact_run
         if k < self.unilateral and self.sizes[k] == 1:
             return False
-        dry = k >= self.unilateral
-        limit = (
-            contact_run.limits[k - self.unilateral] if dry else contact_run.static[k] * found[self.first[k]]
-        )
+        run, dry = self.contact_run, k >= self.unilateral
+        limit = run.limits[k - self.unilateral] if dry else run.static[k] * found[self.first[k]]
         return dense.norm(found[self.probe.surface(k)]) > (1.0 - spent) * limit

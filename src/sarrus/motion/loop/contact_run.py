@@ -44,6 +44,7 @@ from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.local_layout import local_sizes
 from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.platform.c_function import (
     contact_acceleration,
@@ -66,15 +67,6 @@ if TYPE_CHECKING:
 TRIES = 5
 # Contacts between geometries that the log of a call of the kernel has room for, and records at the least.
 _LOG, _LEAST_RECORDS = 1 << 16, 256
-
-
-def event_function_count(system: Workspace) -> int:
-    """Return how many margins end smooth phases: of contacts two, of stops and dry friction one."""
-    return (
-        2 * len(system.equations.friction_contacts)
-        + len(joint_limits(system).names)
-        + len(dry_friction(system).names)
-    )
 
 
 class ContactRun:
@@ -348,7 +340,7 @@ class ContactRun:
         if self.contact_table.contacts:
             self._step_gaps = step_gaps(self.system)
             self.contact_table.gaps = self._step_gaps.address
-        self.local = np.zeros(sum(la.local_sizes(table)))
+        self.local = np.zeros(sum(local_sizes(table)))
         table.local, table.contact_table = self.local, self.contact_table
         table.implicit, table.acceleration = time_step.address, contact_acceleration.address
 
@@ -482,14 +474,14 @@ class ContactRun:
             return self.work.delassus[: m * m].reshape(m, m)
         assert self.geometry_run is not None
         table, own = self.geometry_run.table, self._own
-        rows, compliance_column = np.zeros((2, m, table.components * table.widest))
+        rows, columns = np.zeros((2, m, table.components * table.widest))
         for i, row in enumerate(which):
             for s, c in enumerate(own.shared[2 * row : 2 * row + 2].astype(int)):
                 if c >= 0:
                     place, at = slice(c * table.widest, (c + 1) * table.widest), (2 * row + s) * table.widest
                     rows[i, place] = own.parts[at : at + table.widest]
-                    compliance_column[i, place] = own.compliance_column[at : at + table.widest]
-        return dense.product(rows, compliance_column.T)
+                    columns[i, place] = own.compliance_column[at : at + table.widest]
+        return dense.product(rows, columns.T)
 
     def _which(self, m: int) -> Any:
         """Return the m rows of the problem that was not solved."""
@@ -499,12 +491,10 @@ class ContactRun:
 
     def _name_of(self, row: int) -> str:
         """Return the name of the contact, stop or joint of a row."""
-        fixed = tl.fixed_rows(self.contact_table)
-        if row < fixed:
+        if row < tl.fixed_rows(self.contact_table):
             return self.names[row].rpartition(".")[0]
         assert self.geometry_run is not None
         first = self._counts[1][tl.lasting_contacts(self.contact_table) :][: int(self.contact_table.found)]
-        seen = self._own.found[cl.N_SEEN * (np.searchsorted(first, row, side="right") - 1) :].view(
-            cl.ContactPoint
-        )
+        place = cl.N_SEEN * (np.searchsorted(first, row, side="right") - 1)
+        seen = self._own.found[place:].view(cl.ContactPoint)
         return self.geometry_run.contacts[int(seen.pair)].name

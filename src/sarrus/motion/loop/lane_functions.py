@@ -28,7 +28,7 @@ def suits_lanes(system: Evaluations, rank: int) -> bool:
 
 
 def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
-    """Return the function (q̇, a, gauge) of all lanes, with the gauge (conditioning) of `direct_solution`."""
+    """Return the function (q̇, a, conditioning) of all lanes, with the conditioning of `direct_solution`."""
     compiled = system.compiled
     basis = _basis(compiled, rank)
     assert basis is not None
@@ -43,7 +43,7 @@ def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
 def lane_functions(system: Evaluations, rank: int, control: StateFunction | None) -> Lanes:
     """Return the functions of the states x of all lanes, by their names in the table.
 
-    slope : (q̇, a, gauge), see `lane_slope`.
+    slope : (q̇, a, conditioning), see `lane_slope`.
     closed : (φ, q, v) after a step of `direct_projection`, with unit quaternions before and after.
     control : u, if there is a control law.
     """

@@ -16,6 +16,7 @@ from sarrus.dynamics.model.state_functions import StateFunction, trace_function
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.integrate.rosenbrock_tableau import RosenbrockTableau
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.local_layout import LocalHeader, local_sizes
 from sarrus.kernels.platform.c_function import rosenbrock
 
 # Outputs of the native function of [x | a | λ], as `sarrus.kernels.integrate.local_model` reads them: M, A, S and the
@@ -65,14 +66,14 @@ class LocalModel:
                 element="q",
             )
         table.n_implicit_stages = self.count
-        self.array = np.zeros(sum(la.local_sizes(table)))
+        self.array = np.zeros(sum(local_sizes(table)))
         table.linear, table.rate_matrix = self.terms.address, self.rate_matrix.address
         table.scheme, table.local = self.scheme.ctypes.data, self.array.ctypes.data
         table.implicit = rosenbrock.address
 
     def forget(self) -> None:
         """Have the next step evaluate a new linear model, because the active forces have changed."""
-        self.array[: len(la.LocalHeader.fields)].view(la.LocalHeader).valid = 0.0
+        self.array[: len(LocalHeader.fields)].view(LocalHeader).valid = 0.0
 
     def _terms(self, control: ca.SX | None) -> Callable[[ca.SX, ca.SX], dict[str, ca.SX]]:
         def outputs(a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX]:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from math import ceil
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from sarrus.base import interrupts
 from sarrus.base.arrays import Array
@@ -17,7 +16,7 @@ from sarrus.control.laws.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.dynamics.closing.closed_state import require_at
 from sarrus.dynamics.closing.rigidity import held, is_blocked
-from sarrus.dynamics.contacts.contact_state import contact_names
+from sarrus.dynamics.contacts.contact_state import contact_names, event_function_count
 from sarrus.dynamics.coordinates.chart import Chart
 from sarrus.dynamics.coordinates.state_chart import RunCoordinates, StateChart, chart_of
 from sarrus.dynamics.impacts.activity import active
@@ -27,10 +26,9 @@ from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.integrate.rosenbrock_tableau import (
     IMPLICIT_METHODS,
-    RosenbrockTableau,
     rosenbrock_tableau,
 )
-from sarrus.kernels.integrate.tableau import TIME_STEPPING, Tableau, tableau
+from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import run_state as run
@@ -43,8 +41,9 @@ from sarrus.motion.inputs.invariants import InvariantFunctions
 from sarrus.motion.inputs.run_options import RunOptions
 from sarrus.motion.inputs.time_breaks import constants_of, program_of_run
 from sarrus.motion.inputs.time_course import TimeCourse
-from sarrus.motion.loop.contact_run import ContactRun, event_function_count
+from sarrus.motion.loop.contact_run import ContactRun
 from sarrus.motion.loop.kept_invariants import NONE_KEPT, attach, keep_values, kept_array, with_room
+from sarrus.motion.loop.method_table import METHOD_ENTRIES, method_table, widest_gap
 from sarrus.motion.loop.recorder import Recorder
 from sarrus.motion.loop.singularity_crossings import PassageLog, passage_sizes
 from sarrus.motion.loop.tolerances import FIRST_STEP, NEAR_EVERYWHERE, SHORTEST_STEP
@@ -64,51 +63,10 @@ _BEGINNING.unrecorded, _BEGINNING.factor = -1.0, 10.0
 _BEGINNING.tried_error = _BEGINNING.unstable_since = _BEGINNING.before_event = np.inf
 _BEGINNING.most_steps = MOST_STEPS
 _BEGINNING.pause = np.inf
-_OF_METHOD = [
-    la.Table.places[name]
-    for name in ("stage_weights", "end_weights", "nodes", "error_weights", "n_stages", "n_errors")
-]
 _PROJECTED = {"projection": la.CONSTRAINTS, "energy": la.CONSTRAINTS}
 _NO_BOUNDS = np.zeros((2, 0))
 # Of the settings, what belongs to the constraints that hold.
 _SCALES = [place for name, place in la.Settings.places.items() if name.startswith("scale_of_")]
-
-
-def tableau_of(method: str) -> Tableau | RosenbrockTableau:
-    """Return the coefficients of a method, explicit or implicit."""
-    return rosenbrock_tableau(method) if method in IMPLICIT_METHODS else tableau(method)
-
-
-@lru_cache(maxsize=8)
-def _widest_gap(method: str) -> float:
-    """Return the widest gap between two stages of a method, in steps."""
-    scheme = tableau_of(method)
-    nodes = scheme.nodes if isinstance(scheme, RosenbrockTableau) else scheme.c
-    return float(np.diff(np.unique([0.0, *nodes, 1.0])).max())
-
-
-class _Plan(NamedTuple):
-    """Entries of the table for a method, and the arrays of coefficients that they point to, kept alive."""
-
-    arrays: tuple[Array, ...]  # of stages, ends, nodes and error estimates
-    entries: NDArray[np.int64]  # at `_OF_METHOD` of the table
-    power: float
-    between: float
-
-
-@lru_cache(maxsize=64)
-def _plan_of(method: str, adaptive: bool, place: float) -> _Plan:
-    """Return the plan of a method that puts a singular configuration at ``place`` (0 to 1) between two stages."""
-    scheme = tableau_of(method)
-    if isinstance(scheme, RosenbrockTableau):
-        # one slope, and the error estimate behind it
-        weights, errors = [np.zeros(1)] * 3, np.array([[0.0, 1.0]])
-    else:
-        weights, errors = [scheme.a, scheme.b, scheme.c], scheme.errors
-    given = (*weights, errors if adaptive else np.zeros((0, 0)))
-    arrays = tuple(np.ascontiguousarray(array) for array in given)
-    entries = [*(array.ctypes.data for array in arrays), len(arrays[1]), len(arrays[3])]
-    return _Plan(arrays, np.array(entries), -1.0 / (scheme.error_order + 1), scheme.between(place))
 
 
 class TimeLoop:
@@ -215,7 +173,7 @@ class TimeLoop:
         program = program_of_run(self.system, control, [event.function for event in self.events])
         if program is not None:
             methods = [self.scheme.method, *([self.scheme.stiff] if self.scheme.stiff is not None else [])]
-            gap = max(_widest_gap(method) for method in methods)
+            gap = max(widest_gap(method) for method in methods)
             self.course = TimeCourse(program, constants_of(self.system), gap)
 
     def _place(self, x: Array) -> None:
@@ -330,8 +288,8 @@ class TimeLoop:
                 self.contact_run.attach_tangent(table)
         else:
             table.implicit = 0
-        self.plan = _plan_of(method, self.adaptive, self.scheme.place)  # kept alive
-        table[_OF_METHOD] = self.plan.entries
+        self.plan = method_table(method, self.adaptive, self.scheme.place)  # kept alive
+        table[METHOD_ENTRIES] = self.plan.entries
         state.power, state.between = self.plan.power, self.plan.between
         state.hints = state.doubts = state.threshold = 0.0
         if self.scheme.stiff is not None:

@@ -52,10 +52,10 @@ def live_rows(equations: Equations) -> list[int] | None:
 def direct_solution(equations: Equations, problem: Weighted, solve: LeastNorm) -> dict[str, ca.SX]:
     """Return a, λ and Aᵀλ as expressions, valid where the basis is: a = L⁻¹(f̂ + y), Â y = −γ − Â f̂.
 
-    G is factored without pivoting, which is backward stable for a definite matrix. "gauge" is the conditioning of the
-    factor. "checks" are: the largest residual of A a + γ relative to the sum of the magnitudes of its terms (0 if these
-    are rounding of f̂ and Âᵀλ in the row, with γ and a zero); the largest M_kk/L_kk², a unit-free condition number of
-    M; the contradiction of dependent rows; the norm of A a + γ with dependent rows; `LeastNorm.beyond` and
+    G is factored without pivoting, which is backward stable for a definite matrix. "conditioning" is the conditioning
+    of the factor. "checks" are: the largest residual of A a + γ relative to the sum of the magnitudes of its terms (0
+    if these are rounding of f̂ and Âᵀλ in the row, with γ and a zero); the largest M_kk/L_kk², a unit-free condition
+    number of M; the contradiction of dependent rows; the norm of A a + γ with dependent rows; `LeastNorm.beyond` and
     `LeastNorm.smallest`; the largest residual of φ.
     """
     e, basis, units = equations, solve.basis, solve.units

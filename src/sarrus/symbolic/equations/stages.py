@@ -198,7 +198,7 @@ def gram_size(problem: Weighted, own: tuple[int, ...]) -> int:
 
 
 def stage(equations: Equations, elimination: StageElimination) -> dict[str, ca.SX]:
-    """Return a, N v, the gauge and the factors without constants, as expressions."""
+    """Return a, N v, the conditioning and the factors without constants, as expressions."""
     entries = [value for rows in elimination.factors for row in rows for value in row.values()]
     return {
         "a": column_of(elimination.acceleration(equations.constraint_bias), equations.nv),
