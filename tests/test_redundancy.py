@@ -32,10 +32,8 @@ def four_bar(kind: str) -> sr.Mechanism:
     add("rocker", "rocker", "world", GROUND, ROCKER)
     if halves:
         add("half", "half", "rocker", ROCKER, COUPLER / 2)
-        opposite_flank = sr.Pose.of((COUPLER / 2, 0, 0), rpy=(0, np.pi, 0))
-        mechanism.add_closure(
-            "pin", "weld", "coupler", "half", pose1=(COUPLER / 2, 0, 0), pose2=opposite_flank
-        )
+        turned = sr.Pose.of((COUPLER / 2, 0, 0), rpy=(0, np.pi, 0))
+        mechanism.add_closure("pin", "weld", "coupler", "half", pose1=(COUPLER / 2, 0, 0), pose2=turned)
     else:
         ends = {"pose1": (COUPLER, 0, 0), "pose2": (ROCKER, 0, 0)}
         mechanism.add_closure("pin", kind, "coupler", "rocker", axis=(0, 1, 0), **ends)

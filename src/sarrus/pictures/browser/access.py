@@ -50,7 +50,7 @@ class AccessControl:
         def guarded(connection: Any, request: Any) -> Any:
             refusal = self.refusal(request, connection.local_address[1])
             if refusal:
-                return connection.compliance_column_of_row(HTTPStatus.FORBIDDEN, f"403: {refusal}\n")
+                return connection.respond(HTTPStatus.FORBIDDEN, f"403: {refusal}\n")
             if answer is None:
                 return None
             response = answer(connection, replace(request, path="/" + _steps(request.path)[1]))

@@ -123,10 +123,6 @@ def _light(solid: Triangles, camera: Camera) -> Array:
     key = camera.light / np.linalg.norm(camera.light)
     half = key + towards
     half /= np.linalg.norm(half)
-    opposite_flank = np.sign(normals @ towards)[:, None] * normals
-    bright = (
-        AMBIENT
-        + KEY_LIGHT * np.maximum(opposite_flank @ key, 0.0)
-        + SKY_LIGHT * np.maximum(opposite_flank @ up, 0.0)
-    )
-    return np.stack([bright, GLOSS * np.maximum(opposite_flank @ half, 0.0) ** GLOSS_SHARPNESS], axis=1)
+    outward = np.sign(normals @ towards)[:, None] * normals
+    bright = AMBIENT + KEY_LIGHT * np.maximum(outward @ key, 0.0) + SKY_LIGHT * np.maximum(outward @ up, 0.0)
+    return np.stack([bright, GLOSS * np.maximum(outward @ half, 0.0) ** GLOSS_SHARPNESS], axis=1)
