@@ -50,7 +50,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         failure = loop.solver.failure or failure
     status, message = verdict(loop, failure)
     names = loop.contact_run.names if loop.contact_run is not None else ()
-    contact_run = len(names) if loop.contact_run is not None else None
+    contact_row_count = len(names) if loop.contact_run is not None else None
     rows = RunRows(
         loop.recorder.all_rows(),
         s.nq,
@@ -59,7 +59,7 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         s.nc,
         tuple(loop.stretches),
         loop.solver is not None,
-        contact_run,
+        contact_row_count,
     )
     trajectory = Trajectory.of_rows(
         rows,

@@ -63,7 +63,7 @@ class RunRows(NamedTuple):
     """The records of one run, from which the arrays of a trajectory are cut at the first access.
 
     ``stretches`` are (time, generic rank of A, parameters from then on); ``formulated``: a formulation solved for the
-    accelerations. After the columns of `Quantities` come the forces of ``contact_run`` contact rows and the energy that
+    accelerations. After the columns of `Quantities` come the forces of ``contact_row_count`` contact rows and the energy that
     contacts dissipated.
     """
 
@@ -74,16 +74,16 @@ class RunRows(NamedTuple):
     nc: int
     stretches: tuple[Stretch, ...]
     formulated: bool
-    contact_run: int | None = None
+    contact_row_count: int | None = None
 
     def contact_arrays(self) -> dict[str, Any]:
         """Return forces and dissipated energy of contacts, as attributes of a trajectory."""
-        if self.contact_run is None:
+        if self.contact_row_count is None:
             return {
                 "contact_forces": self.records[:, :0],
                 "contact_loss": read_only(np.zeros(len(self.records))),
             }
-        forces, loss = self.records[:, -self.contact_run - 1 : -1], self.records[:, -1]
+        forces, loss = self.records[:, -self.contact_row_count - 1 : -1], self.records[:, -1]
         return {"contact_forces": read_only(forces), "contact_loss": read_only(loss)}
 
     def array(self, name: str) -> Array:
