@@ -63,8 +63,8 @@ class RunRows(NamedTuple):
     """The records of one run, from which the arrays of a trajectory are cut at the first access.
 
     ``stretches`` are (time, generic rank of A, parameters from then on); ``formulated``: a formulation solved for the
-    accelerations. After the columns of `Quantities` come the forces of ``contact_row_count`` contact rows and the energy that
-    contacts dissipated.
+    accelerations. After the columns of `Quantities` come the forces of ``contact_row_count`` contact rows and the
+    energy that contacts dissipated.
     """
 
     records: Array
