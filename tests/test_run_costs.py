@@ -91,8 +91,8 @@ def test_records_that_are_no_numbers_hide_no_crossing() -> None:
 
 def test_a_state_is_surveyed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = []
-    usual = ranks.survey
-    monkeypatch.setattr(ranks, "survey", lambda *given: counted.append(1) or usual(*given))
+    usual = ranks.rank_analysis
+    monkeypatch.setattr(ranks, "rank_analysis", lambda *given: counted.append(1) or usual(*given))
     mechanism = sr.load(FIVE_BAR)
     body = next(iter(mechanism.bodies))
     system, q = sr.System(mechanism, {"m": f"{body}.mass"}), mechanism.keyframes["symmetric"].q
