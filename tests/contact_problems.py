@@ -18,19 +18,19 @@ __all__ = ["Problem", "broken", "random_problem"]
 
 def main(count: int) -> None:
     """Judge so many."""
-    rng, worst, programs, bad = np.random.default_rng(0), 0.0, 0, 0
+    rng, worst, steps, bad = np.random.default_rng(0), 0.0, 0, 0
     for k in range(count):
         problem = random_problem(rng)
         found = solve_contact_problem(
             problem.rows, problem.velocities, problem.contacts, problem.dry, throw=False
         )
         left = broken(problem, found)
-        worst, programs = max(worst, left), programs + found.programs
+        worst, steps = max(worst, left), steps + found.steps
         if not found.status.ok or left > 1e-10:
             bad += 1
             print(k, found, left, flush=True)
     print(f"{count} problems, {bad} without an answer, laws broken by {worst:.1e}")
-    print(f"{programs / count:.1f} cone programs each")
+    print(f"{steps / count:.1f} factorizations each")
 
 
 if __name__ == "__main__":

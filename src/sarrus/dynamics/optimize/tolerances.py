@@ -22,24 +22,6 @@ SYMMETRIC_FORM = 1e-12
 # but for rounding of its entries.
 SEMIDEFINITE_FORM = 1e-9
 
-# [1, of the largest term of a law of contact] Residual that least forces aim at: some units of rounding.
-LEAST_FORCES_TARGET = 1e-14
-
-# [1, of the largest term of a law of contact] Residual that any answer of least forces may have.
-LEAST_FORCES_MET = 1e-12
-
-# [1, of the largest term of a law of contact] Residual that least forces may have where rounding ends the
-# iterations.
-LEAST_FORCES_ACCEPTED = 1e-10
-
-# [1, of the largest force or velocity] Smaller forces and velocities are zero where the mode of a contact
-# is decided.
-UNLOADED_OR_STILL = 1e-9
-
-# [1, of a free direction of length one] A force that free directions change by less is determined: the root
-# of rounding.
-UNMOVED_FORCE = 1e-7
-
 # [1, of the terms] A proof that a contact problem has no answer holds to this.
 NO_ANSWER_PROVED = 1e-10
 
@@ -65,6 +47,19 @@ BALANCE_RIDGE = 1e-12
 # [1, of the weight of the largest force] Weight of the sum of squares: it decides where little of the
 # largest force is left to gain.
 EVEN_SHARES = 1e-4
+
+# [1, of the largest entry] A Delassus or inertia matrix that differs less from its transpose is symmetric:
+# printed digits.
+SYMMETRIC_DELASSUS = 1e-6
+
+# [1, of the largest term of a law of contact] Residual that cone programs aim at: some units of rounding.
+PROGRAMS_TARGET = 1e-14
+
+# [1, of the largest term of a law of contact] Residual that any answer of cone programs may have.
+PROGRAMS_MET = 1e-12
+
+# [1, of the largest term of a law of contact] Residual that an answer may have where rounding ends the iterations.
+PROGRAMS_ACCEPTED = 1e-10
 
 # [1, of the diagonal of W] Added to the diagonal of W where forces are the unknowns, so that redundant rows
 # share them.

@@ -39,13 +39,12 @@ from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.tolerances import EXACT_RANK_CUT
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.optimize.redundant_forces import on_springs
-from sarrus.dynamics.optimize.tolerances import UNMOVED_FORCE
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.acceleration_block import Block
 from sarrus.dynamics.solve.forward_dynamics import solved
 from sarrus.dynamics.solve.slip_onset import is_moved, slip_onsets
 from sarrus.dynamics.solve.support import listed
-from sarrus.dynamics.solve.tolerances import SAME_FORCES_AND_SLIPS, SLIP_ROUNDS
+from sarrus.dynamics.solve.tolerances import SAME_FORCES_AND_SLIPS, SLIP_ROUNDS, UNMOVED_FORCE
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.contact.tolerances import (
     ARRIVED,

@@ -43,3 +43,7 @@ MOST_NAMED_VELOCITIES = 4
 
 # [s] Instants of events are found to this: at 1 m/s it is far below `ARRIVED` in metres.
 EVENT_TOLERANCE = 1e-11
+
+# [1, of a free direction of length one] A force that free directions change by less is determined: the root
+# of rounding.
+UNMOVED_FORCE = 1e-7

@@ -28,19 +28,20 @@ def order(parts: Parts, room: PartsWork, blocks: int):
     """Write the elimination order of the components that contact rows join, and the layout of the nonzero blocks."""
     count = 0
     fill(room.turn, -1.0, parts.components)
-    for k in range(2 * blocks):
-        c = int(room.joined[k])
-        if c >= 0 and room.turn[c] < 0.0:
+    for link in range(int(room.first[blocks])):
+        c = int(room.joined[link])
+        if room.turn[c] < 0.0:
             room.turn[c] = count
             room.members[count] = c
             count += 1
     graph = room.graph
     fill(graph, 0.0, count * count)
     for k in range(blocks):
-        one, other = int(room.joined[2 * k]), int(room.joined[2 * k + 1])
-        if one >= 0 and other >= 0:
-            i, j = int(room.turn[one]), int(room.turn[other])
-            graph[i * count + j] = graph[j * count + i] = 1.0
+        for one in range(int(room.first[k]), int(room.first[k + 1])):
+            for other in range(int(room.first[k]), one):
+                if room.row_place[one] >= 0.0 or room.row_place[other] >= 0.0:
+                    i, j = int(room.turn[int(room.joined[one])]), int(room.turn[int(room.joined[other])])
+                    graph[i * count + j] = graph[j * count + i] = 1.0
     _take_least(room, count)
     for i in range(count):
         room.turn[int(room.members[i])] = room.place[i]
@@ -190,17 +191,26 @@ def invert(a: Floats, n: int, before: Floats, rest: Floats):
 @internal
 def eliminate(parts: Parts, room: PartsWork, speed: Floats):
     """Replace the right-hand side ``speed`` by the solution; False where a diagonal block is singular."""
+    if not factorize(parts, room):
+        return False
+    solve_factored(parts, room, speed)
+    return True
+
+
+@internal
+def factorize(parts: Parts, room: PartsWork):
+    """Replace the matrix by its factors; False where a diagonal block is singular.
+
+    The diagonal blocks are replaced by their inverses, those below them by the multipliers of the elimination.
+    """
     count, behind = int(room.count[0]), room.behind
     for k in range(count):
-        c = int(room.members[k])
-        n, first = width_of(parts, c), parts.starts[c]
-        block = block_at(room, count, k, k)
+        n, block = width_of(parts, int(room.members[k])), block_at(room, count, k, k)
         if not invert(block, n, room.product, room.rest):
             return False
         for at in range(int(room.degree[k])):
             i = int(behind[k * count + at])
-            d = int(room.members[i])
-            rows, start, below = width_of(parts, d), parts.starts[d], block_at(room, count, i, k)
+            rows, below = width_of(parts, int(room.members[i])), block_at(room, count, i, k)
             free = rows == FREE and n == FREE
             fill(room.rest, 0.0, rows * n)
             if free:
@@ -208,8 +218,6 @@ def eliminate(parts: Parts, room: PartsWork, speed: Floats):
             else:
                 subtract_product(below, block, room.rest, rows, n, n)
             copy_scaled(-1.0, room.rest, below, rows * n)
-            for a in range(rows):
-                speed[start + a] -= dot(below + a * n, speed + first, n)
             for other in range(int(room.degree[k])):
                 j = int(behind[k * count + other])
                 width = width_of(parts, int(room.members[j]))
@@ -218,6 +226,22 @@ def eliminate(parts: Parts, room: PartsWork, speed: Floats):
                     subtract_free(below, right, out)
                 else:
                     subtract_product(below, right, out, rows, n, width)
+    return True
+
+
+@internal
+def solve_factored(parts: Parts, room: PartsWork, speed: Floats):
+    """Replace the right-hand side ``speed`` by the solution for the factors of `factorize`."""
+    count, behind = int(room.count[0]), room.behind
+    for k in range(count):
+        c = int(room.members[k])
+        n, first = width_of(parts, c), parts.starts[c]
+        for at in range(int(room.degree[k])):
+            i = int(behind[k * count + at])
+            d = int(room.members[i])
+            below, start = block_at(room, count, i, k), parts.starts[d]
+            for a in range(width_of(parts, d)):
+                speed[start + a] -= dot(below + a * n, speed + first, n)
     for k in range(count - 1, -1, -1):
         c = int(room.members[k])
         n, first = width_of(parts, c), parts.starts[c]
@@ -231,4 +255,3 @@ def eliminate(parts: Parts, room: PartsWork, speed: Floats):
         for a in range(n):
             room.rest[a] = dot(block + a * n, speed + first, n)
         copy(room.rest, speed + first, n)
-    return True

@@ -63,6 +63,25 @@ def shift(a: Floats, shape: Shape, by: float):
 
 
 @internal
+def scale_cone(s: Floats, z: Floats, w: Floats, lam: Floats, n: int):
+    """Write w̄ and λ of the pair (s, z) of one cone; return η, 0 where s or z is not inside the cone."""
+    a, b = clearance(s, n), clearance(z, n)
+    if not (a > 0.0 and b > 0.0):
+        return 0.0
+    a, b = np.sqrt(a), np.sqrt(b)
+    half = 1.0 / np.sqrt(2.0 * (1.0 + dot(s, z, n) / (a * b)))
+    total = 0.0
+    for i in range(1, n):
+        value = half * (s[i] / a - z[i] / b)
+        w[i] = value
+        total += value * value
+    w[0] = np.sqrt(1.0 + total)
+    eta = np.sqrt(a / b)
+    turn(w, eta, n, 1.0, z, lam)
+    return eta
+
+
+@internal
 def scale(work: ConeWorkspace, shape: Shape):
     """Write the scaling W and λ of the pair (work.ss, work.zz); False where s or z is not inside the cone."""
     linear, count, sizes = shape.linear, shape.count, shape.sizes
@@ -73,26 +92,17 @@ def scale(work: ConeWorkspace, shape: Shape):
         work.w[i], work.lam[i] = np.sqrt(a / b), np.sqrt(a * b)
     at = linear
     for c in range(count):
-        n, first, second, w = sizes[c], work.ss + at, work.zz + at, work.w + at
-        a, b = clearance(first, n), clearance(second, n)
-        if not (a > 0.0 and b > 0.0):
+        n = sizes[c]
+        eta = scale_cone(work.ss + at, work.zz + at, work.w + at, work.lam + at, n)
+        if not eta > 0.0:
             return False
-        a, b = np.sqrt(a), np.sqrt(b)
-        half = 1.0 / np.sqrt(2.0 * (1.0 + dot(first, second, n) / (a * b)))
-        total = 0.0
-        for i in range(1, n):
-            value = half * (first[i] / a - second[i] / b)
-            w[i] = value
-            total += value * value
-        w[0] = np.sqrt(1.0 + total)
-        work.eta[c] = np.sqrt(a / b)
-        _turn(w, work.eta[c], n, 1.0, second, work.lam + at)
+        work.eta[c] = eta
         at += n
     return True
 
 
 @internal
-def _turn(w: Floats, factor: float, n: int, sign: float, v: Floats, out: Floats):
+def turn(w: Floats, factor: float, n: int, sign: float, v: Floats, out: Floats):
     """Write ``factor`` × the matrix of w̄ × v to ``out`` (n,); for ``sign`` −1 the inverse of this matrix."""
     inner = dot(w + 1, v + 1, n - 1)
     head = v[0]
@@ -110,7 +120,7 @@ def over_scaling(work: ConeWorkspace, shape: Shape, v: Floats, out: Floats):
         out[i] = v[i] / work.w[i]
     at = linear
     for c in range(count):
-        _turn(work.w + at, 1.0 / work.eta[c], sizes[c], -1.0, v + at, out + at)
+        turn(work.w + at, 1.0 / work.eta[c], sizes[c], -1.0, v + at, out + at)
         at += sizes[c]
 
 
@@ -146,19 +156,24 @@ def centre(work: ConeWorkspace, shape: Shape, ds: Floats, dz: Floats, target: fl
         out[i] = own + (ds[i] * dz[i] - target) / own
     at = linear
     for c in range(count):
-        n, lam, a, b, o = sizes[c], work.lam + at, ds + at, dz + at, out + at
-        top = dot(a, b, n) - target
-        head, a0, b0 = lam[0], a[0], b[0]
-        inner = 0.0
-        for i in range(1, n):
-            value = a0 * b[i] + b0 * a[i]
-            o[i] = value
-            inner += lam[i] * value
-        first = (head * top - inner) / clearance(lam, n)
-        for i in range(1, n):
-            o[i] = lam[i] + (o[i] - first * lam[i]) / head
-        o[0] = head + first
-        at += n
+        centre_cone(work.lam + at, ds + at, dz + at, target, out + at, sizes[c])
+        at += sizes[c]
+
+
+@internal
+def centre_cone(lam: Floats, ds: Floats, dz: Floats, target: float, out: Floats, n: int):
+    """Write λ + λ⁻¹ ∘ (ds ∘ dz − target e) of one cone (n,) to ``out``."""
+    top = dot(ds, dz, n) - target
+    head, a0, b0 = lam[0], ds[0], dz[0]
+    inner = 0.0
+    for i in range(1, n):
+        value = a0 * dz[i] + b0 * ds[i]
+        out[i] = value
+        inner += lam[i] * value
+    first = (head * top - inner) / clearance(lam, n)
+    for i in range(1, n):
+        out[i] = lam[i] + (out[i] - first * lam[i]) / head
+    out[0] = head + first
 
 
 @internal
@@ -170,14 +185,19 @@ def longest_step(work: ConeWorkspace, shape: Shape, d: Floats):
         most = max(most, -d[i] / work.lam[i])
     at = linear
     for c in range(count):
-        n, lam, v = sizes[c], work.lam + at, d + at
-        size = np.sqrt(clearance(lam, n))
-        tail = dot(lam + 1, v + 1, n - 1)
-        first = (lam[0] * v[0] - tail) / size
-        share = (first + v[0]) / (lam[0] + size)
-        total = 0.0
-        for i in range(1, n):
-            total += (v[i] - share * lam[i]) ** 2
-        most = max(most, (np.sqrt(total) - first) / size)
-        at += n
+        most = max(most, longest_in_cone(work.lam + at, d + at, sizes[c]))
+        at += sizes[c]
     return most
+
+
+@internal
+def longest_in_cone(lam: Floats, d: Floats, n: int):
+    """Return 1 / t for the largest t with λ + t d in the cone (n,); zero or negative where t is unbounded."""
+    size = np.sqrt(clearance(lam, n))
+    tail = dot(lam + 1, d + 1, n - 1)
+    first = (lam[0] * d[0] - tail) / size
+    share = (first + d[0]) / (lam[0] + size)
+    total = 0.0
+    for i in range(1, n):
+        total += (d[i] - share * lam[i]) ** 2
+    return (np.sqrt(total) - first) / size

@@ -11,12 +11,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.vectors import add, axpy, copy, dot, fill, is_finite, swap
+from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, dot, fill, is_finite, swap
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.inconsistent_drift import remove_inconsistent_drift
-from sarrus.kernels.contact.sparse_newton import solve_by_parts
+from sarrus.kernels.contact.least_forces import find_free, find_modes, make_least
+from sarrus.kernels.contact.rows_in_parts import diagonal_of_table, invert_inertia, lay_rows
+from sarrus.kernels.contact.sparse_newton import polish, solve_by_parts
+from sarrus.kernels.contact.sparse_problem import sparse_speeds
 from sarrus.kernels.contact.tolerances import (
     DEPENDENT_CONTACT_PIVOT,
+    FEW_ROWS,
+    LARGE_FORCE,
     LEAST_RIDGE,
     MOST_RIDGE,
     MOST_SHARING_RIDGE,
@@ -24,7 +29,9 @@ from sarrus.kernels.contact.tolerances import (
     NEWTON_DECREASE,
     NEWTON_HALVINGS,
     NEWTON_STEPS,
+    RESIDUAL_ACCEPTED,
     RESIDUAL_AIM,
+    RESIDUAL_ASKED,
     RESIDUAL_AT_ROUNDING,
     RESIDUAL_OF_MANY,
     RESIDUAL_OF_SHARED_FORCES,
@@ -35,6 +42,7 @@ from sarrus.kernels.contact.tolerances import (
     SECOND_RIDGE,
     SHARING_RIDGE,
     SMALL_RESIDUAL_FACTOR,
+    SPARSE_RIDGE,
     SPARSE_STRETCH,
     UNBOUNDED_FORCE,
     VANISHING_VELOCITY,
@@ -52,9 +60,9 @@ SWEEPS = 20
 def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
     """Write the contact forces to ``table.forces`` and the facts to the workspace; return `SOLVED` or `UNSOLVED`.
 
-    ``level`` ≥ 0 is the largest number of restarts by sweeps. ``level`` −1, −2, … means no restart, and a ridge of at
-    most 1e-9, 1e-10, … if W is dense. `ROUGH` added to ``level`` ends the iterations at `ROUGH_RESIDUAL`. ``x`` is
-    not used.
+    ``level`` ≥ 0 is the largest number of restarts by sweeps; for rows in parts 0 leaves the interior-point method out.
+    ``level`` −1, −2, … means no restart, and a ridge of at most 1e-9, 1e-10, … if W is dense. `ROUGH` added to
+    ``level`` ends the iterations at `ROUGH_RESIDUAL`. With an ``ask`` see `_answer`. ``x`` is not used.
     """
     m, blocks = table.rows, table.blocks
     sparse = table.sparse != 0
@@ -63,26 +71,112 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
     fill(facts, 0.0, cp.N_FACTS)
     if m == 0:
         return cp.SOLVED
+    if exists(table.ask):
+        facts.residual = _answer(table, work, m, blocks, level)
+        return cp.SOLVED if facts.residual <= CONTACT_RESIDUAL else cp.UNSOLVED
     rough = level >= cp.ROUGH
     if rough:
         level -= cp.ROUGH
     enough, target = (ROUGH_RESIDUAL, ROUGH_RESIDUAL) if rough else (RESIDUAL_AT_ROUNDING, RESIDUAL_AIM)
-    size = _scale(table, work, m, blocks, SPARSE_STRETCH if sparse else 1.0)
+    size = _scale(table, work, table.delassus, m, blocks, SPARSE_STRETCH if sparse else 1.0)
     if sparse:
         good = enough if rough else CONTACT_RESIDUAL
-        left = solve_by_parts(
-            table, work, m, blocks, level, enough, good, max(target, RESIDUAL_OF_SHARED_FORCES)
-        )
+        target = max(target, RESIDUAL_OF_SHARED_FORCES)
+        left = solve_by_parts(table, work, m, blocks, level, enough, good, target)
     else:
         left = _solve_whole(table, work, m, blocks, level, enough, target)
     facts.residual = left
-    largest = 0.0
-    for i in range(m):
-        largest = max(largest, abs(work.best[i]))
-        table.forces[i] = work.best[i] * work.factors[i] * size
+    largest = _write(table, work, work.best, m, size)
     lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)
     at_all = RESIDUAL_OF_MANY if lenient else CONTACT_RESIDUAL
     return cp.SOLVED if left <= at_all and largest < UNBOUNDED_FORCE else cp.UNSOLVED
+
+
+@internal
+def _write(table: ContactProblem, work: ContactWorkspace, r: Floats, m: int, size: float):
+    """Write the scaled forces r in the units of the problem to ``table.forces``; return the largest scaled one."""
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, abs(r[i]))
+        table.forces[i] = r[i] * work.factors[i] * size
+    return largest
+
+
+@internal
+def _answer(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, level: int):
+    """Write forces as asked, modes of all blocks and which forces are unique; return the residual.
+
+    A problem of few rows with a dense W is solved with it, and by parts if this fails. ``table.sparse`` is 1 without a
+    dense W.
+    """
+    enough, left = max(RESIDUAL_ASKED, table.ask.enough), np.inf
+    target, dense = max(RESIDUAL_OF_SHARED_FORCES, table.ask.enough), exists(table.dense)
+    if not invert_inertia(table.parts):
+        work.facts.indefinite = 1.0
+        return np.inf
+    diagonal_of_table(table, m)
+    table.sparse = 0 if dense else 1
+    size = _scale(
+        table, work, table.dense if dense else table.delassus, m, blocks, 1.0 if dense else SPARSE_STRETCH
+    )
+    table.sparse = 1
+    if dense and m <= FEW_ROWS:
+        left = _solve_whole(
+            table, work, m, blocks, level, RESIDUAL_AT_ROUNDING, max(RESIDUAL_AIM, table.ask.enough)
+        )
+        work.facts.stage = cp.NEWTON
+        left = _absolute(work, m, left)
+        copy(work.best, work.forces, m)
+    if left > enough:
+        left = solve_by_parts(table, work, m, blocks, level, enough, enough, target)
+        left = _absolute(work, m, left)
+    else:
+        lay_rows(table, work, blocks)
+    if not left < np.inf:
+        table.sparse = 0 if dense else 1
+        return left
+    sparse_speeds(table, work, work.best, work.speeds, m, blocks)
+    fr.mismatch(table, work, blocks, work.best, work.speeds, work.gap)
+    left = fr.residual(work.gap, work.best, m, work.facts.stretch)
+    find_modes(table, work, m, blocks)
+    if (
+        left <= max(enough, RESIDUAL_ACCEPTED)
+        and find_free(table, work, m, blocks) > 0
+        and table.ask.least != 0.0
+    ):
+        copy(work.best, work.kept, m)
+        if make_least(table, work, m, blocks):
+            allowed = max(10.0 * left, enough)
+            shared = polish(table, work, m, blocks, np.inf, SPARSE_RIDGE, allowed)
+            if shared <= allowed:
+                left = shared
+            else:
+                copy(work.kept, work.best, m)
+    table.sparse = 0 if dense else 1
+    work.facts.largest = _write(table, work, work.best, m, size)
+    _write_velocities(table, work, m, blocks, size)
+    return left
+
+
+@internal
+def _absolute(work: ContactWorkspace, m: int, left: float):
+    """Return the residual ``left`` of work.best, for large forces relative to velocities of size one instead.
+
+    Large forces that press against each other may break the laws by much, and by little relatively to them.
+    """
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, abs(work.best[i]))
+    return left * largest if LARGE_FORCE < largest < np.inf else left
+
+
+@internal
+def _write_velocities(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, size: float):
+    """Write the velocities due to work.best, and their change in all components, to the table."""
+    sparse_speeds(table, work, work.best, work.speeds, m, blocks)
+    copy_scaled(size, cp.parts_work(table.parts).speed, table.change, table.parts.velocities)
+    for i in range(m):
+        table.speeds[i] = work.speeds[i] * size / work.factors[i]
 
 
 @internal
@@ -99,11 +193,30 @@ def _solve_whole(
     most = MOST_RIDGE
     for _ in range(-level):
         most = 0.1 * min(most, SECOND_RIDGE)
-    left, sweeps = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target), SWEEPS
+    left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
     if enough < left < np.inf and remove_inconsistent_drift(table, work, m):
         copy(work.best, work.forces, m)
         left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
-    giving = MOST_SHARING_RIDGE
+    left = _restart(table, work, m, blocks, level, left, most, enough, target)
+    if left <= RESIDUAL_AT_ROUNDING and work.facts.redundant != 0.0:
+        left = _share(table, work, m, blocks, left, SHARING_RIDGE)
+    return left
+
+
+@internal
+def _restart(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    level: int,
+    left: float,
+    most: float,
+    enough: float,
+    target: float,
+):
+    """Start Newton's method with dense W after sweeps from work.best, ``level`` times; return the smallest residual."""
+    giving, sweeps = MOST_SHARING_RIDGE, SWEEPS
     for _ in range(level):
         if left <= enough or not left < np.inf:
             break
@@ -114,8 +227,6 @@ def _solve_whole(
         if left > RESIDUAL_AT_ROUNDING:
             left = _share(table, work, m, blocks, left, giving)
             giving *= 0.1
-    if left <= RESIDUAL_AT_ROUNDING and work.facts.redundant != 0.0:
-        left = _share(table, work, m, blocks, left, SHARING_RIDGE)
     return left
 
 
@@ -148,17 +259,20 @@ def _share(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, l
 
 
 @internal
-def _scale(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, stretch: float):
+def _scale(
+    table: ContactProblem, work: ContactWorkspace, delassus: Floats, m: int, blocks: int, stretch: float
+):
     """Write the scaled problem to ``work``, with b about one; return the size of b.
 
-    Each block of rows has one factor, so that cones are kept.
+    ``delassus`` is W, or its diagonal for rows in parts. Each block of rows has one factor, so that cones are kept.
     The square root of the trace of W is about ``stretch`` for each block.
     """
     size, at, sparse = 0.0, 0, table.sparse != 0
+    work.facts.stretch = stretch
     for k in range(blocks):
         n, square = table.sizes[k], 0.0
         for i in range(at, at + n):
-            square += table.delassus[i if sparse else i * (m + 1)]
+            square += delassus[i if sparse else i * (m + 1)]
         unit = _rounded(np.sqrt(square)) / stretch
         for i in range(at, at + n):
             work.factors[i] = 1.0 / unit
@@ -174,7 +288,7 @@ def _scale(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, s
         work.turn[i] = table.turn[i] * factor / size if exists(table.turn) else 0.0
         work.forces[i] = table.forces[i] / (factor * size)
         for j in range(0 if sparse else m):
-            work.delassus[i * m + j] = table.delassus[i * m + j] * factor * work.factors[j]
+            work.delassus[i * m + j] = delassus[i * m + j] * factor * work.factors[j]
     return size
 
 
@@ -222,7 +336,7 @@ def _newton(
     ahead = square
     step, floor = 0, lowest
     while True:
-        left = fr.residual(F, r, m, 1.0)
+        left = fr.residual(F, r, m, work.facts.stretch)
         if not left < np.inf:
             return found
         if left < found:

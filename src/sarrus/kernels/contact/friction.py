@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.vectors import copy, fill
+from sarrus.kernels.algebra.vectors import copy, fill, is_finite
 from sarrus.kernels.memory.contact_problem_layout import ContactProblem, ContactWorkspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
@@ -196,7 +196,12 @@ def mismatch(table: ContactProblem, work: ContactWorkspace, blocks: int, r: Floa
 
 @internal
 def residual(F: Floats, r: Floats, m: int, stretch: float):
-    """Return an upper bound of the relative residual of F at r, for rows shorter by the factor ``stretch``."""
+    """Return an upper bound of the relative residual of F at r, for rows shorter by the factor ``stretch``.
+
+    It is infinite if F is not finite.
+    """
+    if not is_finite(F, m):
+        return np.inf
     error, largest, weight = 0.0, 1.0, stretch * stretch
     for i in range(m):
         error, largest = max(error, abs(F[i])), max(largest, weight * abs(r[i]))

@@ -62,7 +62,7 @@ def make_parts_agree(table: ContactProblem, work: ContactWorkspace, m: int, bloc
             fill(D, 0.0, n * n)
             for i in range(n):
                 D[i * (n + 1)] = 1.0 / DRIFT_RIDGE
-            couple_block(parts, room, k, at, n, D)
+            couple_block(parts, room, k, n, D)
             at += n
         if not eliminate(parts, room, room.speed):
             return False

@@ -6,7 +6,7 @@ from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
 from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, compliance_of_row, work_of
 from sarrus.kernels.contact.rows import turns_round
-from sarrus.kernels.contact.tolerances import CLOSING_OF_GAPS, MOST_CLOSING_STEPS, UNCLOSABLE
+from sarrus.kernels.contact.tolerances import CLOSING_OF_GAPS, FEW_ROWS, MOST_CLOSING_STEPS, UNCLOSABLE
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
@@ -23,10 +23,9 @@ from sarrus.kernels.solve.tolerances import CLEARANCE_OF_STAGE
 
 # Restarts of the contact problem by sweeps, at most.
 BEGINNINGS = 5
-# Restarts for islands with more than `FEW` rows; and restarts of the final pass if the residual is still too large.
+# Restarts for islands with more than `FEW_ROWS` rows; and restarts of the final pass if the residual is still too
+# large.
 BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
-# Largest number of rows of an island whose contact problem is solved with dense W.
-FEW = 36
 
 
 @internal
@@ -146,7 +145,7 @@ def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: 
         count = _gather(table, room, c, contacts, blocks, work)
         if count == 0:
             continue
-        few = count <= FEW
+        few = count <= FEW_ROWS
         problem.sparse = 0 if few else 1
         if problem.sparse != 0:
             finite = _lay_parts(contact_table, room, count, work)
@@ -238,8 +237,7 @@ def _assemble(geometry: GeometryTable, room: GeometryWork, m: int, work: Contact
 @internal
 def _lay_parts(contact_table: ContactTable, room: GeometryWork, m: int, work: ContactWork):
     """Write the row numbers of an island and the diagonal of W for a solve by parts; return False if not finite."""
-    geometry, parts = contact_table.geometry, contact_table.problem.parts
-    parts.count = m
+    geometry = contact_table.geometry
     for i in range(m):
         row = int(work.which[int(room.chosen[i])])
         room.numbered[i], value = row, 0.0

@@ -12,26 +12,30 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import add, axpy, copy
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.inconsistent_drift import make_parts_agree
-from sarrus.kernels.contact.sparse_problem import lay_rows, sparse_direction, sparse_speeds, sparse_sweep
+from sarrus.kernels.contact.interior_point import solve_interior
+from sarrus.kernels.contact.rows_in_parts import lay_rows
+from sarrus.kernels.contact.sparse_problem import is_over, sparse_direction, sparse_speeds, sparse_sweep
 from sarrus.kernels.contact.tolerances import (
-    NEWTON_CROSSINGS,
+    INTERIOR_TRIES,
     NEWTON_DECREASE,
+    ROUGH_BY_SWEEPS,
     SMALL_RESIDUAL_FACTOR,
     SPARSE_LEAST_STEP,
     SPARSE_NEAR,
     SPARSE_RIDGE,
-    SPARSE_RIDGES,
     SPARSE_STAGNATION,
     SPARSE_STEPS,
-    SPARSE_STRETCH,
     SPARSE_WHOLE_STEPS,
 )
+from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory.contact_problem_layout import ContactProblem, ContactWorkspace
 from sarrus.kernels.memory.record import Floats
-from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.platform.pointers import exists, internal
 
-# Sweeps before the first start and before the first restart; twice as many before each further restart.
-FIRST_SWEEPS, SWEEPS = 3, 10
+# Sweeps before the first start.
+FIRST_SWEEPS = 3
+# Sweeps at a time, and their largest number, where a rough answer is asked for.
+SWEEPS, MOST_SWEEPS = 5, 60
 
 
 @internal
@@ -47,35 +51,70 @@ def solve_by_parts(
 ):
     """Write the contact forces with the smallest residual to work.best; return their residual.
 
-    ``tries`` is the largest number of restarts; there is none once the residual is at most ``good``. Each iteration
-    ends at the residual ``target``, or at ``enough`` if it stagnates.
+    Newton's method starts at the forces of the table; where its residual is above ``good``, it starts at the answer
+    of the interior-point method, if ``tries`` is not zero. Each iteration ends at the residual ``target``, or at
+    ``enough`` if it stagnates.
     """
-    lay_rows(table, work, m, blocks)
+    lay_rows(table, work, blocks)
     _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
-    left, sweeps = _note(work, m, np.inf, np.inf), SWEEPS
-    if left <= target:
+    left = _note(work, m, np.inf, np.inf)
+    if left <= max(target, enough if exists(table.ask) else 0.0):
         return left
+    if enough >= ROUGH_BY_SWEEPS:
+        left = _sweep(table, work, m, blocks, left, enough)
+        if left <= enough:
+            return left
     sparse_sweep(table, work, blocks, FIRST_SWEEPS)
-    copy(work.forces, work.kept, m)
-    left = min(left, _descend(table, work, m, blocks, left, 0, enough, target))
+    found = _descend(table, work, m, blocks, left, 0, enough, target)
+    if found < left:
+        left, work.facts.stage = found, cp.NEWTON
     if enough < left < np.inf and make_parts_agree(table, work, m, blocks):
         copy(work.best, work.forces, m)
         left = _descend(table, work, m, blocks, np.inf, 0, enough, target)
-    for _ in range(tries):
-        if left < SPARSE_NEAR:
-            for ridge in SPARSE_RIDGES:
-                if left > enough:
-                    copy(work.best, work.forces, m)
-                    left = min(left, _cross(table, work, m, blocks, left, ridge, enough, target))
-        if left <= good or not left < np.inf:
+    if enough < left < SPARSE_NEAR:
+        copy(work.best, work.forces, m)
+        left = min(left, _cross(table, work, m, blocks, left, SPARSE_RIDGE, enough, target))
+    for aim, begin in INTERIOR_TRIES:
+        if tries == 0 or left <= good or not left < np.inf or is_over(table):
             break
-        copy(work.kept, work.forces, m)
-        sparse_sweep(table, work, blocks, sweeps)
-        copy(work.forces, work.kept, m)
-        work.facts.sweeps += sweeps
-        sweeps *= 2
-        left = min(left, _descend(table, work, m, blocks, left, NEWTON_CROSSINGS, enough, target))
+        inner = solve_interior(table, work, m, blocks, left, max(aim, enough), begin)
+        if inner < left:
+            left, work.facts.stage = inner, cp.INTERIOR
+        if left > enough:
+            left = min(left, _cross(table, work, m, blocks, left, SPARSE_RIDGE, enough, target))
     return left
+
+
+@internal
+def _sweep(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, left: float, enough: float):
+    """Sweep from work.forces until the residual is at most ``enough``; return the smallest residual."""
+    for _ in range(MOST_SWEEPS // SWEEPS):
+        sparse_sweep(table, work, blocks, SWEEPS)
+        work.facts.sweeps += SWEEPS
+        _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
+        found = _note(work, m, np.inf, left)
+        if found < left:
+            left, work.facts.stage = found, cp.SWEEPS
+        if left <= enough or is_over(table):
+            break
+    return left
+
+
+@internal
+def polish(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    least: float,
+    ridge: float,
+    enough: float,
+):
+    """Iterate whole Newton steps from work.forces until the residual is at most ``enough``; return the smallest one.
+
+    Forces with a residual below ``least`` are written to work.best.
+    """
+    return _cross(table, work, m, blocks, least, ridge, enough, enough)
 
 
 @internal
@@ -90,7 +129,7 @@ def _mismatch(
 @internal
 def _note(work: ContactWorkspace, m: int, found: float, least: float):
     """Copy work.forces to work.best if their residual is below ``found`` and ``least``; return the residual."""
-    left = fr.residual(work.gap, work.forces, m, SPARSE_STRETCH)
+    left = fr.residual(work.gap, work.forces, m, work.facts.stretch)
     if left < min(found, least):
         copy(work.forces, work.best, m)
     return left
@@ -124,7 +163,11 @@ def _descend(
     for _ in range(SPARSE_STEPS):
         left = _note(work, m, found, least)
         ridge = max(SPARSE_RIDGE, left * min(1.0, SMALL_RESIDUAL_FACTOR * left)) if softens else SPARSE_RIDGE
-        if _ends(left, found, enough, target) or not sparse_direction(table, work, m, blocks, ridge):
+        if (
+            _ends(left, found, enough, target)
+            or is_over(table)
+            or not sparse_direction(table, work, m, blocks, ridge)
+        ):
             return min(left, found)
         found = min(left, found)
         work.facts.steps += 1.0
@@ -168,7 +211,11 @@ def _cross(
     for _ in range(SPARSE_WHOLE_STEPS):
         _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
         left = _note(work, m, found, least)
-        if _ends(left, found, enough, target) or not sparse_direction(table, work, m, blocks, ridge):
+        if (
+            _ends(left, found, enough, target)
+            or is_over(table)
+            or not sparse_direction(table, work, m, blocks, ridge)
+        ):
             return min(left, found)
         found = min(left, found)
         work.facts.steps += 1.0

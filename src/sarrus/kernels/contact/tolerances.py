@@ -70,6 +70,15 @@ RESIDUAL_AIM = 1e-15
 # a problem by parts aims at it.
 RESIDUAL_OF_SHARED_FORCES = 1e-13
 
+# [rows] Largest number of rows of a contact problem that is solved with dense W.
+FEW_ROWS = 36
+
+# [1, of the largest term of a law of contact] Residual that ends the tries for an answer that is asked for by itself.
+RESIDUAL_ASKED = 1e-13
+
+# [1, of the largest term of a law of contact] Residual of an answer that is accepted where rounding ends the tries.
+RESIDUAL_ACCEPTED = 1e-10
+
 # [1, of the largest term of a law of contact] A residual at which rounding may end the iterations.
 RESIDUAL_AT_ROUNDING = 2e-11
 
@@ -116,6 +125,10 @@ RIDGE_END = 1e-9
 # [1, in the scale of the problem] Larger forces mean that no solution exists: contacts close whatever the
 # motion is.
 UNBOUNDED_FORCE = 1e6
+
+# [1, in the scale of the problem] Forces above it are doubted: other answers are sought, with a smaller residual
+# relative to the velocities.
+LARGE_FORCE = 1e3
 
 # [1, of the largest pivot] Rows with a smaller pivot depend on others, and share their forces.
 DEPENDENT_CONTACT_PIVOT = 1e-9
@@ -242,9 +255,6 @@ SPARSE_STRETCH = 2.0
 # [1, of the diagonal of W] Ridge of steps with a line search: the solve leaves six digits of a step.
 SPARSE_RIDGE = 1e-6
 
-# [1, of the diagonal of W] Ridges of whole steps, one after the other.
-SPARSE_RIDGES = (1e-6, 1e-8, 1e-10)
-
 # [steps] Steps with a line search at most.
 SPARSE_STEPS = 40
 
@@ -260,6 +270,55 @@ SPARSE_NEAR = 1e-5
 # [1, of the residual before] An iteration whose step leaves more has reached rounding and ends, if the
 # residual is small enough.
 SPARSE_STAGNATION = 0.5
+
+# [1, of the largest term of a law of contact; 1, in the units of the problem] Residual up to which the interior-point
+# method goes, and forces and velocities at which it begins, one after the other until Newton's method converges from
+# there. From 1e-4 on it does in nearly all problems; iterations from another start fail in other problems.
+INTERIOR_TRIES = ((1e-4, 1.0), (1e-5, 1.0), (1e-5, 0.25), (1e-6, 4.0))
+
+# [steps] Steps of the interior-point method at most: it takes 5 to 20.
+INTERIOR_STEPS = 40
+
+# [1, of the mean product of force and velocity] Smallest slip velocity by which the derivative of the shift is
+# smoothed.
+INTERIOR_SMOOTHING = 1e-3
+
+# [1, of the way to the boundary of the cones] Longest step of the interior-point method.
+INTERIOR_FRACTION = 0.99
+
+# [1, of the whole step] After a shorter step the derivative of the shift is left out for some steps.
+INTERIOR_SHORT_STEP = 0.15
+
+# [1, of the velocities] Dry friction with a smaller limit has no force in the interior-point method.
+INTERIOR_LEAST_LIMIT = 1e-12
+
+# [1, of the largest term of a law of contact] Residuals from which on sweeps alone are enough, if an answer is asked
+# for no better.
+ROUGH_BY_SWEEPS = 1e-6
+
+# [1, of the largest force or velocity] Smaller forces and velocities are zero where the mode of a contact
+# is decided.
+UNLOADED_OR_STILL = 1e-9
+
+# [1, of the diagonal of W] Ridge that tells the null space of W: smaller eigenvalues are zero.
+NULL_RIDGE = 1e-9
+
+# [1, of a vector with entries up to one] A force of which less is left in the null space is unique: the root of
+# rounding, and what is left of an eigenvalue of a hundred ridges.
+NOT_UNIQUE_FORCE = 1e-6
+
+# [1, of the diagonal of W] Ridge of the steps to least forces: it keeps their matrix regular.
+LEAST_FORCES_RIDGE = 1e-9
+
+# [steps] Steps to least forces at most: they take 3 to 10.
+LEAST_FORCES_STEPS = 40
+
+# [1, of the largest force] Change of the velocities that ends the steps to least forces.
+LEAST_FORCES_FOUND = 1e-14
+
+# [1, of the largest force] Change of the velocities up to which least forces are accepted where rounding ends
+# the steps; Newton's method takes it off.
+LEAST_FORCES_ACCEPTED = 1e-10
 
 # [1, of the largest compliance] Lower bound of a compliance used as a divisor.
 LEAST_COMPLIANCE = 1e-12

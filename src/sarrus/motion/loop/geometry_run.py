@@ -153,6 +153,7 @@ class GeometryRun:
         )
         parts.starts, parts.widest, parts.components = self.starts, table.widest, table.components
         parts.velocities, parts.room, parts.room_components = nv, rows, table.components
+        parts.room_links, parts.room_entries = 2 * rows, 2 * rows * table.widest
         return parts
 
     def look(self, x: Array, within: float) -> list[cl.ContactPoint]:
