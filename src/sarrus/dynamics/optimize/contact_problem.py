@@ -43,6 +43,7 @@ from sarrus.kernels.platform.c_function import PROTOTYPE, contact_problem
 
 # Restarts of Newton's method by sweeps for few rows.
 BEGINNINGS = 4
+_MODES = tuple(Mode)
 
 
 class Stage(IntEnum):
@@ -249,7 +250,7 @@ class _Problem:
             forces=read_only(forces),
             velocities=read_only(velocities),
             change=read_only(change),
-            modes=tuple(map(Mode, self.modes.astype(int).tolist())),
+            modes=tuple(_MODES[int(mode)] for mode in self.modes),
             determined=read_only(self.free == 0.0 if status.ok else np.zeros(len(forces), dtype=bool)),
             residual=residual,
             stage=stage,

@@ -17,6 +17,10 @@ from sarrus.kernels.memory import contact_problem_layout as cp
 
 # Rows of so many times more velocities than there are rows are solved by W.
 SLENDER = 4
+# Few rows with up to so many velocities are one component.
+FEW_VELOCITIES = 24
+# Largest range of numbers whose distinct ones are marked instead of sorted.
+MOST_MARKS = 1_000_000
 
 
 class ContactRows:
@@ -100,6 +104,8 @@ class ContactRows:
 
     def _by_rows(self) -> cp.Parts:
         """Return the table of G: components are coupled by the inertia, or columns that the same blocks depend on."""
+        if self.inertia is None and self.delassus is not None and self.width <= FEW_VELOCITIES:
+            return self._as_one_component()
         entries, columns, first = _table(self.rows)
         owner = np.repeat(np.arange(len(self.sizes)), self.sizes)
         block = owner[np.repeat(np.arange(self.count), np.diff(first))]
@@ -122,6 +128,21 @@ class ContactRows:
             parts.blocks, parts.compliance = self._blocks, self._compliance
         return parts
 
+    def _as_one_component(self) -> cp.Parts:
+        """Return the table of all entries of few rows with few velocities."""
+        m, k, parts = self.count, self.width, cp.Parts.zeros()
+        self._entries = np.ascontiguousarray(_full(self.rows))
+        self._kept = [
+            np.tile(np.arange(k), m),
+            np.arange(0, m * k + 1, k) if k else np.zeros(m + 1, dtype=np.int64),
+            np.zeros(k, dtype=np.int64),
+            np.array([0, k]),
+        ]
+        parts.columns, parts.first, parts.component, parts.starts = self._kept
+        parts.entries = self._entries
+        self._make_room(parts, k, 1, len(self.sizes), m * k)
+        return parts
+
     def _components(self, block: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Return the component of each velocity: coupled by the inertia, or joined by the same blocks of rows."""
         label = np.arange(self.width)
@@ -129,7 +150,7 @@ class ContactRows:
             from scipy.sparse.csgraph import connected_components
 
             label = connected_components(_sparse(self.inertia), directed=False)[1].astype(np.int64)
-        pairs = np.unique(label[columns] * len(self.sizes) + block)
+        pairs = _distinct(label[columns] * len(self.sizes) + block, self.width * len(self.sizes))
         marks = np.zeros(self.width, dtype=np.uint64)  # a number of the set of blocks
         numbers = (pairs % len(self.sizes) + 1).astype(np.uint64)
         np.add.at(
@@ -154,15 +175,31 @@ class ContactRows:
         parts.entries = self._entries
         widths, count = np.diff(starts), len(self.sizes)
         block = owner[np.repeat(np.arange(self.count), np.diff(first))]
-        pairs = np.unique(block * len(widths) + component[columns])
+        pairs = block * len(widths) + component[columns]
         if parts.whole:  # a block of rows is its own component, with or without entries of W
-            pairs = np.union1d(pairs, np.arange(count) * (count + 1))
-        parts.widest, parts.components = int(widths.max(initial=1)), len(widths)
-        parts.velocities, parts.room, parts.room_components = int(starts[-1]), self.count, len(widths)
-        parts.room_links = len(pairs)
-        parts.room_entries = int((self.sizes[pairs // len(widths)] * widths[pairs % len(widths)]).sum())
+            pairs = np.append(pairs, np.arange(count) * (count + 1))
+        pairs = _distinct(pairs, count * len(widths))
+        entries_of_links = self.sizes[pairs // len(widths)] * widths[pairs % len(widths)]
+        self._make_room(
+            parts, int(widths.max(initial=1)), len(widths), len(pairs), int(entries_of_links.sum())
+        )
+
+    def _make_room(self, parts: cp.Parts, widest: int, components: int, links: int, entries: int) -> None:
+        """Write the sizes of the table to ``parts``, with room for the solver."""
+        parts.velocities = int(self._kept[-1][-1])
+        parts.widest, parts.components, parts.room_components = max(1, widest), components, components
+        parts.room, parts.room_links, parts.room_entries = self.count, links, entries
         self._work = np.zeros(sum(cp.parts_sizes(parts)))
         parts.work = self._work
+
+
+def _distinct(numbers: np.ndarray, end: int) -> np.ndarray:
+    """Return the distinct ones of numbers from 0 to ``end`` − 1, ascending."""
+    if end > MOST_MARKS:
+        return np.unique(numbers)
+    marks = np.zeros(end, dtype=bool)
+    marks[numbers] = True
+    return np.flatnonzero(marks)
 
 
 def _matrix(given: Any, name: str, shape: tuple[int, int | None]) -> Any:
