@@ -15,7 +15,7 @@ from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, dot, fi
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.inconsistent_drift import remove_inconsistent_drift
 from sarrus.kernels.contact.least_forces import find_free, find_modes, make_least
-from sarrus.kernels.contact.rows_in_parts import diagonal_of_table, invert_inertia, lay_rows
+from sarrus.kernels.contact.rows_in_parts import diagonal_of_table, invert_inertia, write_rows
 from sarrus.kernels.contact.sparse_newton import polish, solve_by_parts
 from sarrus.kernels.contact.sparse_problem import sparse_speeds
 from sarrus.kernels.contact.tolerances import (
@@ -131,7 +131,7 @@ def _answer(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, 
         left = solve_by_parts(table, work, m, blocks, level, enough, enough, target)
         left = _absolute(work, m, left)
     else:
-        lay_rows(table, work, blocks)
+        write_rows(table, work, blocks)
     if not left < np.inf:
         table.sparse = 0 if dense else 1
         return left

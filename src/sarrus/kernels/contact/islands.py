@@ -148,7 +148,7 @@ def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: 
         few = count <= FEW_ROWS
         problem.sparse = 0 if few else 1
         if problem.sparse != 0:
-            finite = _lay_parts(contact_table, room, count, work)
+            finite = _list_rows(contact_table, room, count, work)
         else:
             finite = _assemble(geometry, room, count, work)
         if not finite or not is_finite(room.given, count):
@@ -235,7 +235,7 @@ def _assemble(geometry: GeometryTable, room: GeometryWork, m: int, work: Contact
 
 
 @internal
-def _lay_parts(contact_table: ContactTable, room: GeometryWork, m: int, work: ContactWork):
+def _list_rows(contact_table: ContactTable, room: GeometryWork, m: int, work: ContactWork):
     """Write the row numbers of an island and the diagonal of W for a solve by parts; return False if not finite."""
     geometry = contact_table.geometry
     for i in range(m):

@@ -19,6 +19,7 @@ from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.sparse_problem import couple_block, pull_all, pull_block, push_block
 from sarrus.kernels.contact.tolerances import (
+    CHAOTIC_START,
     LEAST_FORCES_ACCEPTED,
     LEAST_FORCES_FOUND,
     LEAST_FORCES_RIDGE,
@@ -33,8 +34,8 @@ from sarrus.kernels.memory.contact_problem_layout import ContactProblem, Contact
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
 
-# Projections on the null space one after the other, of chaotic vectors, and the first value of their sequence.
-ROUNDS, VECTORS, SEED = 3, 2, 0.3
+# Projections on the null space one after the other, of chaotic vectors.
+ROUNDS, VECTORS = 3, 2
 # Shortest step of the line search: 2⁻²⁰.
 HALVINGS = 20
 
@@ -62,7 +63,7 @@ def find_modes(table: ContactProblem, work: ContactWorkspace, m: int, blocks: in
 @internal
 def find_free(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
     """Write 1 for every force that is not unique to ``table.free``, 0 for the others; return how many are not."""
-    parts, seed, free = table.parts, SEED, 0
+    parts, seed, free = table.parts, CHAOTIC_START, 0
     room = cp.parts_work(parts)
     fill(table.free, 0.0, m)
     clear(parts, room)

@@ -16,15 +16,15 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 
 @internal
-def lay_rows(table: ContactProblem, work: ContactWorkspace, blocks: int):
+def write_rows(table: ContactProblem, work: ContactWorkspace, blocks: int):
     """Write the scaled rows and compliance columns to the workspace; order the components if the pattern is new."""
     parts = table.parts
     room = cp.parts_work(parts)
     same = room.known[0] == blocks
     if exists(parts.entries):
-        same = _lay_table(table, work, room, blocks, same)
+        same = _write_table_rows(table, work, room, blocks, same)
     else:
-        same = _lay_step(table, work, room, blocks, same)
+        same = _write_step_rows(table, work, room, blocks, same)
     if not same:
         room.known[0] = blocks
         order(parts, room, blocks)
@@ -44,7 +44,7 @@ def _link(parts: Parts, room: PartsWork, link: int, c: int, n: int, at: int, sam
 
 
 @internal
-def _lay_step(table: ContactProblem, work: ContactWorkspace, room: PartsWork, blocks: int, same: bool):
+def _write_step_rows(table: ContactProblem, work: ContactWorkspace, room: PartsWork, blocks: int, same: bool):
     """Write the rows of a step; return False if the pattern is new."""
     parts, w, row_at, link, at = table.parts, table.parts.widest, 0, 0, 0
     for k in range(blocks):
@@ -81,7 +81,9 @@ def _known_link(room: PartsWork, begin: int, end: int, c: int):
 
 
 @internal
-def _lay_table(table: ContactProblem, work: ContactWorkspace, room: PartsWork, blocks: int, same: bool):
+def _write_table_rows(
+    table: ContactProblem, work: ContactWorkspace, room: PartsWork, blocks: int, same: bool
+):
     """Write the rows of a table of entries; return False if the pattern is new."""
     parts, row_at, link, at = table.parts, 0, 0, 0
     for k in range(blocks):

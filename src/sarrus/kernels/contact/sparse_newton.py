@@ -13,7 +13,7 @@ from sarrus.kernels.algebra.vectors import add, axpy, copy
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.inconsistent_drift import make_parts_agree
 from sarrus.kernels.contact.interior_point import solve_interior
-from sarrus.kernels.contact.rows_in_parts import lay_rows
+from sarrus.kernels.contact.rows_in_parts import write_rows
 from sarrus.kernels.contact.sparse_problem import is_over, sparse_direction, sparse_speeds, sparse_sweep
 from sarrus.kernels.contact.tolerances import (
     INTERIOR_TRIES,
@@ -55,7 +55,7 @@ def solve_by_parts(
     of the interior-point method, if ``tries`` is not zero. Each iteration ends at the residual ``target``, or at
     ``enough`` if it stagnates.
     """
-    lay_rows(table, work, blocks)
+    write_rows(table, work, blocks)
     _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
     left = _note(work, m, np.inf, np.inf)
     if left <= max(target, enough if exists(table.ask) else 0.0):

@@ -300,6 +300,9 @@ ROUGH_BY_SWEEPS = 1e-6
 # is decided.
 UNLOADED_OR_STILL = 1e-9
 
+# [1] First value of the sequence x ← 4 x (1 − x) of the vectors without order that are projected on null spaces.
+CHAOTIC_START = 0.3
+
 # [1, of the diagonal of W] Ridge that tells the null space of W: smaller eigenvalues are zero.
 NULL_RIDGE = 1e-9
 

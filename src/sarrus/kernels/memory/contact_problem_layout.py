@@ -9,9 +9,9 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 # Most rows of a block: normal, two tangents, torsion, two of rolling.
 WIDEST = 6
 # Modes of a block, as in `sarrus.dynamics.contacts.contact_state.Mode`.
-OPEN, STICKING, SLIDING = 0.0, 1.0, 2.0
+OPEN, STICKING, SLIDING = 0, 1, 2
 # Stages of a solution: the start, sweeps, Newton's method, the interior-point method and Newton's method from there.
-START, SWEEPS, NEWTON, INTERIOR = 0.0, 1.0, 2.0, 3.0
+START, SWEEPS, NEWTON, INTERIOR = 0, 1, 2, 3
 # Outcomes of a contact problem.
 SOLVED, UNSOLVED = 0, 1
 # Largest number of rows of an island for a dense W, and for cone programs as a fallback of Newton's method.

@@ -39,7 +39,6 @@ from sarrus.kernels.contact.tolerances import (
     still_speed,
 )
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.linalg.ranked import ranked
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import geometry_layout as cl
@@ -56,7 +55,7 @@ from sarrus.kernels.platform.c_function import (
 )
 from sarrus.motion.loop.geometry_run import GeometryRun
 from sarrus.motion.loop.lane_functions import lane_slope, suits_lanes
-from sarrus.motion.loop.tolerances import EVIDENT_SPEED, WHOLE_COMPLIANCE
+from sarrus.motion.loop.tolerances import EVIDENT_SPEED
 from sarrus.motion.records.geometry_log import NONE, ContactLog, contact_log
 from sarrus.symbolic.equations.sparse import rows_of
 
@@ -448,8 +447,8 @@ class ContactRun:
         """
         from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 
-        parts = ranked(delassus, relative=WHOLE_COMPLIANCE)
-        found = solve_contact_problem(parts.left * np.sqrt(parts.kept), given, contacts, dry, throw=False)
+        symmetric = 0.5 * (delassus + delassus.T)
+        found = solve_contact_problem(None, given, contacts, dry, delassus=symmetric, throw=False)
         if found.status.ok and not refused:
             return found
         nearly = found.status is Status.NOT_CONVERGED and found.residual <= RESIDUAL_OF_MANY

@@ -30,10 +30,6 @@ JUMP_FAST = 100.0
 # [units/s] From this speed on the forces of a hundredth of a step are those of what slides.
 EVIDENT_SPEED = 1e-2
 
-# [1, of the largest singular value of W] Smaller singular values of W are zero in a contact problem solved
-# as a whole.
-WHOLE_COMPLIANCE = 1e-13
-
 # [1, of the largest singular value of A] Smaller ones are zero: stages lie a little off the constraints.
 FORMULATION_RANK_CUT = 1e-7
 
