@@ -71,13 +71,15 @@ LABEL = re.compile(r"\((?:[AB]?\d+[a-d]?|[1-4AB]\.\d+)\)")
 SPAN = re.compile(r"`([^`]+)`")
 
 
-def rows(page: str) -> list[tuple[str, str, str]]:
-    """Return what the rows of a page's tables say: where in the work, what, where here."""
+def rows(page: str) -> list[tuple[str, str, str, str]]:
+    """Return what the rows of a page's tables say: where in the work, what, where here, which test."""
     text = (THEORY / f"{page}.md").read_text(encoding="utf-8")
     lines = [re.split(r"(?<!\\)\|", line)[1:-1] for line in text.splitlines() if line.startswith("| ")]
-    assert all(len(cells) == 3 for cells in lines)
+    assert all(len(cells) == 4 for cells in lines)
     return [
-        (a.strip(), b.strip(), c.strip()) for a, b, c in lines if not a.strip().startswith(("in the", "---"))
+        (a.strip(), b.strip(), c.strip(), d.strip())
+        for a, b, c, d in lines
+        if not a.strip().startswith(("in the", "---"))
     ]
 
 
@@ -105,9 +107,18 @@ def test_labels_and_ranges_are_read() -> None:
 @pytest.mark.parametrize("page", EQUATIONS)
 def test_every_equation_has_a_place(page: str) -> None:
     labels = EQUATIONS[page]
-    found: set[str] = set().union(*(covered(where, labels) for where, _, _ in rows(page)))
+    found: set[str] = set().union(*(covered(where, labels) for where, _, _, _ in rows(page)))
     assert [label for label in labels if label not in found] == []
-    assert all(here for _, _, here in rows(page))
+    assert all(here for _, _, here, _ in rows(page))
+
+
+@pytest.mark.parametrize("page", EQUATIONS)
+def test_every_row_names_its_tests(page: str) -> None:
+    """One or two, or – where there is nothing to assert; `test_every_place_is_there` looks whether they exist."""
+    one = r"`tests/test_\w+\.py(::test_\w+)?`"
+    named = [tests for _, _, _, tests in rows(page)]
+    assert [tests for tests in named if not re.fullmatch(f"–|{one}(, {one})?", tests)] == []
+    assert named.count("–") <= 1
 
 
 @pytest.mark.parametrize("page", PARTS)
@@ -191,6 +202,11 @@ def fault(span: str) -> str:
         return "" if f'{span[:-1]}"' in sources() else "no such word in the sources"
     if re.fullmatch(r"[\w/]+\.py", span):
         return "" if any((base / span).exists() for base in (ROOT, SOURCE)) else "no such file"
+    test = re.fullmatch(r"(tests/test_\w+\.py)::(test_\w+)", span)
+    if test:
+        path = ROOT / test[1]
+        there = path.exists() and f"\ndef {test[2]}(" in path.read_text(encoding="utf-8")
+        return "" if there else "no such test"
     if span.endswith("/"):
         return "" if (SOURCE / span).is_dir() else "no such folder"
     call = re.fullmatch(r"([\w.]+)(?:\((.*)\))?", span)
@@ -226,6 +242,7 @@ def test_every_place_is_there(page: str) -> None:
     [
         "formulations.nothing", "control.Regulator(nothing=)", "examples/nothing.py", '"no-such-formulation"',
         "kernels/nothing.py", "Trajectory.nothing", 'simulate(formulation="nothing")', "nothing_at_all=",
+        "tests/test_works_pages.py::test_nothing",
     ],
 )  # fmt: skip
 def test_a_place_that_is_not_there_is_told(span: str) -> None:
