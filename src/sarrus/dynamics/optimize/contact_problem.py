@@ -43,6 +43,8 @@ from sarrus.kernels.platform.c_function import PROTOTYPE, contact_problem
 
 # Restarts of Newton's method by sweeps for few rows.
 BEGINNINGS = 4
+# Largest number of rows of a problem whose accepted answer cone programs may improve.
+DOUBTED_ROWS = 200
 _MODES = tuple(Mode)
 
 
@@ -229,8 +231,9 @@ class _Problem:
             Status.OK,
             None,
         )
-        met = max(PROGRAMS_MET, enough) if len(self.b) <= cp.MANY else accepted
-        doubted = not facts.residual <= met or (facts.largest >= LARGE_FORCE and len(self.b) <= cp.MANY)
+        few = len(self.b) <= DOUBTED_ROWS
+        met = max(PROGRAMS_MET, enough) if few else accepted
+        doubted = not facts.residual <= met or (few and facts.largest >= LARGE_FORCE)
         if doubted and (end is None or perf_counter() < end):
             proof = self._proof()
             if proof is None and self._solve_by_programs(end):
