@@ -8,8 +8,7 @@ from numpy.testing import assert_allclose
 
 import contact_problems
 import sarrus as sr
-from sarrus.dynamics.optimize import ConeProgram, Mode, friction_cone, solve_contact_problem
-from sarrus.dynamics.optimize.contact_problem import Stage
+from sarrus.dynamics.optimize import ConeProgram, Mode, SolverStage, friction_cone, solve_contact_problem
 from sarrus.dynamics.optimize.friction_blocks import Blocks
 
 
@@ -118,7 +117,7 @@ def test_the_last_answer_begins_the_next_one() -> None:
     again = solve_contact_problem(
         problem.rows, problem.velocities, problem.contacts, problem.dry, start=found.forces
     )
-    assert again.stage <= Stage.NEWTON
+    assert again.stage <= SolverStage.NEWTON
     assert again.steps <= 1
     assert_allclose(again.velocities, found.velocities, atol=1e-9 * np.abs(found.velocities).max())
 

@@ -13,8 +13,7 @@ from scipy.sparse import csr_array, csr_matrix
 import contact_problems
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.dynamics.optimize import Mode, solve_cone_program, solve_contact_problem
-from sarrus.dynamics.optimize.contact_problem import Stage
+from sarrus.dynamics.optimize import Mode, SolverStage, solve_cone_program, solve_contact_problem
 from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
 
 DATA = Path(__file__).parent / "data" / "contact_problems" / "given.npz"
@@ -92,7 +91,7 @@ def test_an_answer_may_be_rough(enough: float) -> None:
     assert found.status is sr.Status.OK
     assert found.residual <= enough
     assert residual(problem, found.forces) <= 4.0 * enough
-    assert found.stage is Stage.SWEEPS or enough < 1e-4
+    assert found.stage is SolverStage.SWEEPS or enough < 1e-4
 
 
 def test_where_the_time_ends_the_best_answer_is_returned() -> None:

@@ -1,14 +1,14 @@
 """Small convex programs with second-order cones, and contact problems with Coulomb friction.
 
 Solve     `solve_cone_program`, `ConeProgram` (the same sizes again and again, warm starts) → `ConeSolution`
-Contact   `solve_contact_problem` → `ContactSolution`: exact Coulomb friction, which is no convex program
+Contact   `solve_contact_problem` → `ContactSolution` with `Mode` and `SolverStage`: exact Coulomb friction
 Rows      `bounds`, `friction_cone`, `quadratic_constraint`, put together by `stack`
 """
 
 from sarrus.dynamics.contacts.contact_state import Mode
 from sarrus.dynamics.optimize.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, bounds, friction_cone, quadratic_constraint, stack
-from sarrus.dynamics.optimize.contact_problem import ContactSolution, solve_contact_problem
+from sarrus.dynamics.optimize.contact_problem import ContactSolution, SolverStage, solve_contact_problem
 
 __all__ = [
     "ConeProgram",
@@ -16,6 +16,7 @@ __all__ = [
     "ConeSolution",
     "ContactSolution",
     "Mode",
+    "SolverStage",
     "bounds",
     "friction_cone",
     "quadratic_constraint",

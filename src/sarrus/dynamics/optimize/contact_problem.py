@@ -48,7 +48,7 @@ DOUBTED_ROWS = 200
 _MODES = tuple(Mode)
 
 
-class Stage(IntEnum):
+class SolverStage(IntEnum):
     """The last stage of the solver that found better forces."""
 
     START = 0
@@ -72,7 +72,7 @@ class ContactSolution(Answer):
     determined : (m,) mask of the forces that are unique for these velocities and modes.
     residual : largest entry of r − P_K(r − u − μ ‖u_t‖ n) relative to the largest of b and r, each contact in units in
         which its rows of H have size one. 1e-14 is rounding.
-    stage : `Stage` of the solver.
+    stage : `SolverStage` of the solver.
     steps : number of factorizations.
     status : OK: the residual is at most 1e-10, or ``enough``; INFEASIBLE, no motion keeps all contacts from closing
         further: ``forces`` are then r_n ≥ 0 with Hᵀ r = 0 and rᵀ b < 0; NOT_CONVERGED.
@@ -84,7 +84,7 @@ class ContactSolution(Answer):
     modes: tuple[Mode, ...]
     determined: np.ndarray
     residual: float
-    stage: Stage
+    stage: SolverStage
     steps: int
     status: Status
 
@@ -227,7 +227,7 @@ class _Problem:
             raise ArgumentError("M must be positive definite", element="rows")
         accepted, stage, status, proof = (
             max(RESIDUAL_ACCEPTED, enough),
-            Stage(int(facts.stage)),
+            SolverStage(int(facts.stage)),
             Status.OK,
             None,
         )
@@ -237,7 +237,7 @@ class _Problem:
         if doubted and (end is None or perf_counter() < end):
             proof = self._proof()
             if proof is None and self._solve_by_programs(end):
-                stage = Stage.PROGRAMS
+                stage = SolverStage.PROGRAMS
                 entry(self.table.ctypes.data, self.forces.ctypes.data, BEGINNINGS)
         residual = float(facts.residual)
         if not residual <= accepted or facts.largest >= UNBOUNDED_FORCE:
