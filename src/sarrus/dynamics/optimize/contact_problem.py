@@ -225,26 +225,19 @@ class _Problem:
         facts = self._work.view(cp.ContactFacts)
         if facts.indefinite:
             raise ArgumentError("M must be positive definite", element="rows")
-        accepted, stage, status, proof = (
-            max(RESIDUAL_ACCEPTED, enough),
-            SolverStage(int(facts.stage)),
-            Status.OK,
-            None,
-        )
-        few = len(self.b) <= DOUBTED_ROWS
+        accepted, stage, proof = max(RESIDUAL_ACCEPTED, enough), SolverStage(int(facts.stage)), None
+        few, in_time = len(self.b) <= DOUBTED_ROWS, end is None or perf_counter() < end
         met = max(PROGRAMS_MET, enough) if few else accepted
         doubted = not facts.residual <= met or (few and facts.largest >= LARGE_FORCE)
-        if doubted and (end is None or perf_counter() < end):
+        if in_time and (not facts.residual <= accepted or facts.largest >= UNBOUNDED_FORCE):
             proof = self._proof()
-            if proof is None and self._solve_by_programs(end):
-                stage = SolverStage.PROGRAMS
-                entry(self.table.ctypes.data, self.forces.ctypes.data, BEGINNINGS)
+        if in_time and doubted and proof is None and self._solve_by_programs(end):
+            stage = SolverStage.PROGRAMS
+            entry(self.table.ctypes.data, self.forces.ctypes.data, BEGINNINGS)
         residual = float(facts.residual)
-        if not residual <= accepted or facts.largest >= UNBOUNDED_FORCE:
-            if proof is not None:
-                status = Status.INFEASIBLE
-            elif not residual <= max(RESIDUAL_ACCEPTED, enough):
-                status = Status.NOT_CONVERGED
+        status = Status.OK if residual <= accepted else Status.NOT_CONVERGED
+        if proof is not None:
+            status = Status.INFEASIBLE
         forces = self.forces if proof is None else proof
         velocities, change = self._speeds, self.rows.change(forces, self._change)
         if proof is not None:
