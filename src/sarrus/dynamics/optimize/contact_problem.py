@@ -33,7 +33,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contacts.contact_state import Mode
-from sarrus.dynamics.optimize.contact_programs import ContactPrograms
+from sarrus.dynamics.optimize.contact_programs import BEGINNINGS, ContactPrograms, powers_of_two
 from sarrus.dynamics.optimize.contact_rows import ContactRows
 from sarrus.dynamics.optimize.friction_blocks import Blocks
 from sarrus.dynamics.optimize.tolerances import NO_ANSWER_PROVED, PROGRAMS_MET
@@ -41,8 +41,6 @@ from sarrus.kernels.contact.tolerances import LARGE_FORCE, RESIDUAL_ACCEPTED, UN
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.c_function import PROTOTYPE, contact_problem
 
-# Restarts of Newton's method by sweeps for few rows.
-BEGINNINGS = 4
 # Largest number of rows of a problem whose accepted answer cone programs may improve.
 DOUBTED_ROWS = 200
 _MODES = tuple(Mode)
@@ -258,9 +256,7 @@ class _Problem:
         """Solve by cone programs; return whether their forces break the laws by less: they start another solve."""
         blocks, facts = self._blocks, self._work.view(cp.ContactFacts)
         programs = ContactPrograms(self.rows.factored(), self.b, blocks)
-        forces, residual = programs.solve(
-            np.zeros(len(self.b)), lambda: end is not None and perf_counter() > end
-        )
+        forces, residual = programs.solve(lambda: end is not None and perf_counter() > end)
         largest = np.abs(forces / (programs.factors * programs.size)).max(initial=0.0)
         if not residual * max(1.0, largest) < facts.residual * max(1.0, facts.largest):
             return False
@@ -283,10 +279,9 @@ class _Problem:
         if not (self.b[normal] < 0.0).any():
             return None
         rows = self.rows.normal_rows(normal)
-        sizes = np.sqrt((rows * rows).sum(axis=1))
-        sizes = np.exp2(np.rint(np.log2(np.where(sizes > 0.0, sizes, 1.0))))
+        sizes = powers_of_two(np.sqrt((rows * rows).sum(axis=1)))
         b = self.b[normal] / sizes
-        b /= np.exp2(np.rint(np.log2(np.abs(b).max())))
+        b /= powers_of_two(np.abs(b).max())
         table = np.column_stack([rows / sizes[:, None], b]).T
         found, left = nnls(table, np.append(np.zeros(len(table) - 1), -1.0))
         if left > NO_ANSWER_PROVED:

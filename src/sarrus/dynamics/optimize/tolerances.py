@@ -58,9 +58,6 @@ PROGRAMS_TARGET = 1e-14
 # [1, of the largest term of a law of contact] Residual that any answer of cone programs may have.
 PROGRAMS_MET = 1e-12
 
-# [1, of the largest term of a law of contact] Residual that an answer may have where rounding ends the iterations.
-PROGRAMS_ACCEPTED = 1e-10
-
 # [1, of the diagonal of W] Added to the diagonal of W where forces are the unknowns, so that redundant rows
 # share them.
 SHIFTED_RIDGE = 1e-10

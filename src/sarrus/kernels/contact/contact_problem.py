@@ -16,7 +16,7 @@ from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.inconsistent_drift import remove_inconsistent_drift
 from sarrus.kernels.contact.least_forces import find_free, find_modes, make_least
 from sarrus.kernels.contact.rows_in_parts import diagonal_of_table, invert_inertia, write_rows
-from sarrus.kernels.contact.sparse_newton import polish, solve_by_parts
+from sarrus.kernels.contact.sparse_newton import cross, solve_by_parts
 from sarrus.kernels.contact.sparse_problem import sparse_speeds
 from sarrus.kernels.contact.tolerances import (
     DEPENDENT_CONTACT_PIVOT,
@@ -42,7 +42,6 @@ from sarrus.kernels.contact.tolerances import (
     SECOND_RIDGE,
     SHARING_RIDGE,
     SMALL_RESIDUAL_FACTOR,
-    SPARSE_RIDGE,
     SPARSE_STRETCH,
     UNBOUNDED_FORCE,
     VANISHING_VELOCITY,
@@ -86,19 +85,19 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
     else:
         left = _solve_whole(table, work, m, blocks, level, enough, target)
     facts.residual = left
-    largest = _write(table, work, work.best, m, size)
+    largest = _write(table, work, m, size)
     lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)
     at_all = RESIDUAL_OF_MANY if lenient else CONTACT_RESIDUAL
     return cp.SOLVED if left <= at_all and largest < UNBOUNDED_FORCE else cp.UNSOLVED
 
 
 @internal
-def _write(table: ContactProblem, work: ContactWorkspace, r: Floats, m: int, size: float):
-    """Write the scaled forces r in the units of the problem to ``table.forces``; return the largest scaled one."""
+def _write(table: ContactProblem, work: ContactWorkspace, m: int, size: float):
+    """Write the forces work.best in the units of the problem to ``table.forces``; return the largest scaled one."""
     largest = 0.0
     for i in range(m):
-        largest = max(largest, abs(r[i]))
-        table.forces[i] = r[i] * work.factors[i] * size
+        largest = max(largest, abs(work.best[i]))
+        table.forces[i] = work.best[i] * work.factors[i] * size
     return largest
 
 
@@ -147,13 +146,13 @@ def _answer(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, 
         copy(work.best, work.kept, m)
         if make_least(table, work, m, blocks):
             allowed = max(10.0 * left, enough)
-            shared = polish(table, work, m, blocks, np.inf, SPARSE_RIDGE, allowed)
+            shared = cross(table, work, m, blocks, np.inf, allowed, allowed)
             if shared <= allowed:
                 left = shared
             else:
                 copy(work.kept, work.best, m)
     table.sparse = 0 if dense else 1
-    work.facts.largest = _write(table, work, work.best, m, size)
+    work.facts.largest = _write(table, work, m, size)
     _write_velocities(table, work, m, blocks, size)
     return left
 
@@ -197,25 +196,6 @@ def _solve_whole(
     if enough < left < np.inf and remove_inconsistent_drift(table, work, m):
         copy(work.best, work.forces, m)
         left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
-    left = _restart(table, work, m, blocks, level, left, most, enough, target)
-    if left <= RESIDUAL_AT_ROUNDING and work.facts.redundant != 0.0:
-        left = _share(table, work, m, blocks, left, SHARING_RIDGE)
-    return left
-
-
-@internal
-def _restart(
-    table: ContactProblem,
-    work: ContactWorkspace,
-    m: int,
-    blocks: int,
-    level: int,
-    left: float,
-    most: float,
-    enough: float,
-    target: float,
-):
-    """Start Newton's method with dense W after sweeps from work.best, ``level`` times; return the smallest residual."""
     giving, sweeps = MOST_SHARING_RIDGE, SWEEPS
     for _ in range(level):
         if left <= enough or not left < np.inf:
@@ -227,6 +207,8 @@ def _restart(
         if left > RESIDUAL_AT_ROUNDING:
             left = _share(table, work, m, blocks, left, giving)
             giving *= 0.1
+    if left <= RESIDUAL_AT_ROUNDING and work.facts.redundant != 0.0:
+        left = _share(table, work, m, blocks, left, SHARING_RIDGE)
     return left
 
 

@@ -15,9 +15,9 @@ Where W is given in place of rows, rounding of W r over the ridge moves the leas
 from __future__ import annotations
 
 from sarrus.kernels.algebra.block_elimination import clear, eliminate, factorize, solve_factored
-from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill, is_finite
 from sarrus.kernels.contact import friction as fr
-from sarrus.kernels.contact.sparse_problem import couple_block, pull_all, pull_block, push_block
+from sarrus.kernels.contact.sparse_problem import couple_block, pull_all, push_all, subtract_response
 from sarrus.kernels.contact.tolerances import (
     CHAOTIC_START,
     LEAST_FORCES_ACCEPTED,
@@ -80,30 +80,18 @@ def find_free(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int
         for i in range(m):
             seed = 4.0 * seed * (1.0 - seed)
             left[i] = 2.0 * seed - 1.0
-        for turn in range(ROUNDS + 1):
-            fill(room.speed, 0.0, parts.velocities)
-            at = 0
-            for k in range(blocks):
-                n, D = table.sizes[k], room.slopes + at * cp.WIDEST
-                for i in range(n):
-                    work.ahead[at + i] = NULL_RIDGE * dot(D + i * n, left + at, n)
-                copy(work.ahead + at, left + at, n)
-                if turn > 0:
-                    for i in range(n):
-                        work.ahead[at + i] /= NULL_RIDGE
-                    push_block(parts, room, k, n, work.ahead + at)
-                at += n
-            if turn == 0:
-                continue
+        at = 0
+        for k in range(blocks):
+            n, D = table.sizes[k], room.slopes + at * cp.WIDEST
+            for i in range(n):
+                work.ahead[at + i] = NULL_RIDGE * dot(D + i * n, left + at, n)
+            copy(work.ahead + at, left + at, n)
+            at += n
+        for _ in range(ROUNDS):
+            copy_scaled(1.0 / NULL_RIDGE, left, work.ahead, m)
+            push_all(table, work.ahead, blocks)
             solve_factored(parts, room, room.speed)
-            at = 0
-            for k in range(blocks):
-                n, D = table.sizes[k], room.slopes + at * cp.WIDEST
-                fill(room.small, 0.0, n)
-                pull_block(parts, room, k, n, room.small)
-                for i in range(n):
-                    left[at + i] -= NULL_RIDGE * dot(D + i * n, room.small, n)
-                at += n
+            subtract_response(table, room, blocks, NULL_RIDGE, left)
         for i in range(m):
             if abs(left[i]) > NOT_UNIQUE_FORCE:
                 free += 1 if table.free[i] == 0.0 else 0
@@ -121,14 +109,20 @@ def _free_directions(table: ContactProblem, work: ContactWorkspace, k: int, at: 
             if number > 0.0 or (cone and i == 0):
                 D[i * (n + 1)] = 1.0 / NULL_RIDGE
     elif mode == cp.SLIDING and cone:
-        u, tail, ray = work.speeds + at, fr.length(work.speeds + (at + 1), n - 1), work.small
-        ray[0] = 1.0
-        for i in range(1, n):
-            ray[i] = -number * u[i] / tail
-        weight = 1.0 / (1.0 + number * number) / NULL_RIDGE
+        ray, weight = work.small, _find_ray(work, number, at, n) / NULL_RIDGE
         for i in range(n):
             for j in range(n):
                 D[i * n + j] = weight * ray[i] * ray[j]
+
+
+@internal
+def _find_ray(work: ContactWorkspace, number: float, at: int, n: int):
+    """Write the ray (1, −μ d) of a contact that slides along d to work.small; return the inverse of its square."""
+    u, tail, ray = work.speeds + at, fr.length(work.speeds + (at + 1), n - 1), work.small
+    ray[0] = 1.0
+    for i in range(1, n):
+        ray[i] = -number * u[i] / tail
+    return 1.0 / (1.0 + number * number)
 
 
 @internal
@@ -174,7 +168,6 @@ def _start(table: ContactProblem, work: ContactWorkspace, room: PartsWork, m: in
     """Write the v of least forces without limits to the begin of ``room.least``."""
     parts, at = table.parts, 0
     clear(parts, room)
-    fill(room.speed, 0.0, parts.velocities)
     for k in range(blocks):
         n, D = table.sizes[k], room.slopes + at * cp.WIDEST
         _free_directions(table, work, k, at, n, D)
@@ -183,8 +176,8 @@ def _start(table: ContactProblem, work: ContactWorkspace, room: PartsWork, m: in
         couple_block(parts, room, k, n, D)
         for i in range(n):
             work.ahead[at + i] = -dot(D + i * n, work.best + at, n)
-        push_block(parts, room, k, n, work.ahead + at)
         at += n
+    push_all(table, work.ahead, blocks)
     if not eliminate(parts, room, room.speed) or not is_finite(room.speed, parts.velocities):
         fill(room.speed, 0.0, parts.velocities)
     copy(room.speed, room.least, parts.velocities)
@@ -200,7 +193,6 @@ def _value(table: ContactProblem, work: ContactWorkspace, room: PartsWork, block
     copy(v, room.speed, parts.velocities)
     fill(work.ahead_gap, 0.0, table.rows)
     pull_all(table, work.ahead_gap, blocks)
-    fill(room.speed, 0.0, parts.velocities)
     for k in range(blocks):
         n, D, r, base = table.sizes[k], room.slopes + at * cp.WIDEST, work.forces + at, work.best + at
         y = work.ahead_gap + at
@@ -214,8 +206,8 @@ def _value(table: ContactProblem, work: ContactWorkspace, room: PartsWork, block
             largest = max(largest, abs(r[i]))
             for j in range(n):
                 D[i * n + j] /= LEAST_FORCES_RIDGE
-        push_block(parts, room, k, n, work.ahead + at)
         at += n
+    push_all(table, work.ahead, blocks)
     copy(room.speed, room.pull, parts.velocities)
     fill(work.ahead_speeds, 0.0, table.rows)
     pull_all(table, work.ahead_speeds, blocks)
@@ -242,11 +234,7 @@ def _project(
     fill(r, 0.0, n)
     if mode == cp.OPEN:
         return
-    u, tail, ray = work.speeds + at, fr.length(work.speeds + (at + 1), n - 1), work.small
-    ray[0] = 1.0
-    for i in range(1, n):
-        ray[i] = -number * u[i] / tail
-    weight = 1.0 / (1.0 + number * number)
+    ray, weight = work.small, _find_ray(work, number, at, n)
     height = weight * dot(ray, y, n)
     if height <= 0.0:
         return

@@ -1,8 +1,8 @@
-"""Newton's method for large contact problems: steps with a line search, whole steps across kinks, and sweeps in turn.
+"""Newton's method for large contact problems: steps with a line search, whole steps, and an interior-point method.
 
 A step is halved until ‖F‖² decreases. If no halving decreases it, the solution may lie across a kink of F, where a
-few contacts stick, slide or open differently: sweeps lead there. Or redundant rows are slightly inconsistent: then
-shared forces must change by much until one contact slides or opens, which whole steps with small ridges achieve.
+few contacts stick, slide or open differently: whole steps lead there from nearby, otherwise those from the answer of
+the interior-point method.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from sarrus.kernels.contact.tolerances import (
     INTERIOR_TRIES,
     NEWTON_DECREASE,
     ROUGH_BY_SWEEPS,
-    SMALL_RESIDUAL_FACTOR,
     SPARSE_LEAST_STEP,
     SPARSE_NEAR,
     SPARSE_RIDGE,
@@ -65,15 +64,15 @@ def solve_by_parts(
         if left <= enough:
             return left
     sparse_sweep(table, work, blocks, FIRST_SWEEPS)
-    found = _descend(table, work, m, blocks, left, 0, enough, target)
+    found = _descend(table, work, m, blocks, left, enough, target)
     if found < left:
         left, work.facts.stage = found, cp.NEWTON
     if enough < left < np.inf and make_parts_agree(table, work, m, blocks):
         copy(work.best, work.forces, m)
-        left = _descend(table, work, m, blocks, np.inf, 0, enough, target)
+        left = _descend(table, work, m, blocks, np.inf, enough, target)
     if enough < left < SPARSE_NEAR:
         copy(work.best, work.forces, m)
-        left = min(left, _cross(table, work, m, blocks, left, SPARSE_RIDGE, enough, target))
+        left = min(left, cross(table, work, m, blocks, left, enough, target))
     for aim, begin in INTERIOR_TRIES:
         if tries == 0 or left <= good or not left < np.inf or is_over(table):
             break
@@ -81,7 +80,7 @@ def solve_by_parts(
         if inner < left:
             left, work.facts.stage = inner, cp.INTERIOR
         if left > enough:
-            left = min(left, _cross(table, work, m, blocks, left, SPARSE_RIDGE, enough, target))
+            left = min(left, cross(table, work, m, blocks, left, enough, target))
     return left
 
 
@@ -98,23 +97,6 @@ def _sweep(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, l
         if left <= enough or is_over(table):
             break
     return left
-
-
-@internal
-def polish(
-    table: ContactProblem,
-    work: ContactWorkspace,
-    m: int,
-    blocks: int,
-    least: float,
-    ridge: float,
-    enough: float,
-):
-    """Iterate whole Newton steps from work.forces until the residual is at most ``enough``; return the smallest one.
-
-    Forces with a residual below ``least`` are written to work.best.
-    """
-    return _cross(table, work, m, blocks, least, ridge, enough, enough)
 
 
 @internal
@@ -148,25 +130,20 @@ def _descend(
     m: int,
     blocks: int,
     least: float,
-    crossings: int,
     enough: float,
     target: float,
 ):
     """Iterate Newton's method with a line search from work.forces; return the smallest residual.
 
-    Forces with a residual below ``least`` are written to work.best. ``crossings`` is the largest number of whole
-    steps taken where the line search fails; if it is not zero, the ridge follows the residual, so that steps far from
-    the solution are short.
+    Forces with a residual below ``least`` are written to work.best.
     """
     square, found = _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap), np.inf
-    softens = crossings > 0
     for _ in range(SPARSE_STEPS):
         left = _note(work, m, found, least)
-        ridge = max(SPARSE_RIDGE, left * min(1.0, SMALL_RESIDUAL_FACTOR * left)) if softens else SPARSE_RIDGE
         if (
             _ends(left, found, enough, target)
             or is_over(table)
-            or not sparse_direction(table, work, m, blocks, ridge)
+            or not sparse_direction(table, work, m, blocks, SPARSE_RIDGE)
         ):
             return min(left, found)
         found = min(left, found)
@@ -179,12 +156,7 @@ def _descend(
             good = ahead < (1.0 - NEWTON_DECREASE * part) * square
             part *= 0.5
         if not good:
-            if crossings == 0 or found < SPARSE_NEAR:
-                return found
-            crossings -= 1
-            copy(work.forces, work.ahead, m)
-            add(work.way, work.ahead, m)
-            ahead = _mismatch(table, work, m, blocks, work.ahead, work.ahead_speeds, work.ahead_gap)
+            return found
         square = ahead
         copy(work.ahead, work.forces, m)
         copy(work.ahead_speeds, work.speeds, m)
@@ -193,13 +165,12 @@ def _descend(
 
 
 @internal
-def _cross(
+def cross(
     table: ContactProblem,
     work: ContactWorkspace,
     m: int,
     blocks: int,
     least: float,
-    ridge: float,
     enough: float,
     target: float,
 ):
@@ -214,7 +185,7 @@ def _cross(
         if (
             _ends(left, found, enough, target)
             or is_over(table)
-            or not sparse_direction(table, work, m, blocks, ridge)
+            or not sparse_direction(table, work, m, blocks, SPARSE_RIDGE)
         ):
             return min(left, found)
         found = min(left, found)

@@ -127,15 +127,21 @@ def sparse_direction(table: ContactProblem, work: ContactWorkspace, m: int, bloc
         at += n
     if not eliminate(parts, room, room.speed):
         return False
+    subtract_response(table, room, blocks, 1.0, way)
+    return is_finite(way, m)
+
+
+@internal
+def subtract_response(table: ContactProblem, room: PartsWork, blocks: int, factor: float, out: Floats):
+    """Subtract ``factor`` × D G w from ``out``, for the D of all blocks and the velocities w = ``room.speed``."""
     at = 0
     for k in range(blocks):
         n, D = table.sizes[k], room.slopes + at * cp.WIDEST
         fill(room.small, 0.0, n)
-        pull_block(parts, room, k, n, room.small)
+        pull_block(table.parts, room, k, n, room.small)
         for i in range(n):
-            way[at + i] -= dot(D + i * n, room.small, n)
+            out[at + i] -= factor * dot(D + i * n, room.small, n)
         at += n
-    return is_finite(way, m)
 
 
 @internal

@@ -44,11 +44,9 @@ class Parts(Record, of=int):
     widest: int
     components: int
     velocities: int
-    room: (
-        int  # rows, links between rows and components, entries in rows and components that there is room for
-    )
-    room_links: int
-    room_entries: int
+    room: int  # number of rows that there is room for
+    room_links: int  # of links between blocks of rows and components
+    room_entries: int  # of numbers of all links
     room_components: int
     work: Floats
 
