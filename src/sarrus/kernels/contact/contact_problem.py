@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, dot, fill, is_finite, swap
 from sarrus.kernels.contact import friction as fr
+from sarrus.kernels.contact.closing_gaps import close_rows
 from sarrus.kernels.contact.inconsistent_drift import remove_inconsistent_drift
 from sarrus.kernels.contact.least_forces import find_free, find_modes, make_least
 from sarrus.kernels.contact.rows_in_parts import diagonal_of_table, invert_inertia, write_rows
@@ -61,12 +62,18 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
 
     ``level`` ≥ 0 is the largest number of restarts by sweeps; for rows in parts 0 leaves the interior-point method out.
     ``level`` −1, −2, … means no restart, and a ridge of at most 1e-9, 1e-10, … if W is dense. `ROUGH` added to
-    ``level`` ends the iterations at `ROUGH_RESIDUAL`. With an ``ask`` see `_answer`. ``x`` is not used.
+    ``level`` ends the iterations at `ROUGH_RESIDUAL`. `CLOSE` is the linear problem of `close_rows`, its rows chosen by
+    ``turn``. With an ``ask`` see `_answer`. ``x`` is not used.
     """
     m, blocks = table.rows, table.blocks
     sparse = table.sparse != 0
     work = cp.contact_workspace(table.work, m, blocks, 0 if sparse else m * m)
     facts = work.facts
+    if level == cp.CLOSE:
+        size = _scale(table, work, table.delassus, m, blocks, SPARSE_STRETCH)
+        found = close_rows(table, work, m, blocks)
+        _write(table, work, m, size)
+        return cp.SOLVED if found else cp.UNSOLVED
     fill(facts, 0.0, cp.N_FACTS)
     if m == 0:
         return cp.SOLVED

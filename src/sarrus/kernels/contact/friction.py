@@ -18,6 +18,13 @@ from sarrus.kernels.platform.pointers import internal
 @internal
 def length(x: Floats, n: int):
     """Return the Euclidean norm of n numbers, without overflow or underflow of their squares."""
+    if n == 2:
+        one, other = abs(x[0]), abs(x[1])
+        largest = max(max(0.0, one), other)
+        if not largest > 0.0:
+            return 0.0
+        one, other = one / largest, other / largest
+        return largest * np.sqrt(one * one + other * other)
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(x[i]))

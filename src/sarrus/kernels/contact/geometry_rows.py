@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from sarrus.kernels.algebra.block_elimination import FREE
 from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
 from sarrus.kernels.contact.narrow_phase import FULL, collide, nearest, place
@@ -23,10 +24,10 @@ from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.local_layout import local_array
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import contact_point_at, internal, stored_contact_at
+from sarrus.kernels.platform.pointers import contact_point_at, force_inline, internal, stored_contact_at
 
 
-@internal
+@force_inline
 def work_of(table: Table):
     """Return the workspace of the geometries."""
     contact_table = table.contact_table
@@ -41,8 +42,12 @@ def along_parts(geometry: GeometryTable, room: GeometryWork, parts: Floats, row:
         c = int(room.shared[2 * row + s])
         if c >= 0:
             own, first = parts + (2 * row + s) * geometry.widest, geometry.starts[c]
-            for j in range(geometry.starts[c + 1] - first):
-                total += own[j] * v[geometry.order[first + j]]
+            if geometry.starts[c + 1] - first == FREE:
+                for j in range(FREE):
+                    total += own[j] * v[geometry.order[first + j]]
+            else:
+                for j in range(geometry.starts[c + 1] - first):
+                    total += own[j] * v[geometry.order[first + j]]
     return total
 
 
@@ -55,8 +60,12 @@ def add_parts(
         c = int(room.shared[2 * row + s])
         if c >= 0:
             own, first = parts + (2 * row + s) * geometry.widest, geometry.starts[c]
-            for j in range(geometry.starts[c + 1] - first):
-                out[geometry.order[first + j]] += own[j] * factor
+            if geometry.starts[c + 1] - first == FREE:
+                for j in range(FREE):
+                    out[geometry.order[first + j]] += own[j] * factor
+            else:
+                for j in range(geometry.starts[c + 1] - first):
+                    out[geometry.order[first + j]] += own[j] * factor
 
 
 @internal

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
 from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, compliance_of_row, work_of
 from sarrus.kernels.contact.rows import turns_round
-from sarrus.kernels.contact.tolerances import CLOSING_OF_GAPS, FEW_ROWS, MOST_CLOSING_STEPS, UNCLOSABLE
+from sarrus.kernels.contact.tolerances import FEW_ROWS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
@@ -142,7 +141,7 @@ def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: 
     for c in range(geometry.components):
         if room.leader[c] != c:
             continue
-        count = _gather(table, room, c, contacts, blocks, work)
+        count = _gather(table, room, c, contacts, blocks, True, work)
         if count == 0:
             continue
         few = count <= FEW_ROWS
@@ -155,7 +154,7 @@ def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: 
             return -1
         asked = BEGINNINGS
         if problem.sparse != 0:
-            asked = BEGINNINGS_OF_MANY if again else BEGINNINGS_OF_MANY + cp.ROUGH
+            asked = BEGINNINGS_OF_MANY if again else cp.ROUGH
         facts = cp.contact_workspace(problem.work, 0, 0, 0).facts
         solved = call_kernel(contact_table.solver, problem, work.solver, asked) == cp.SOLVED
         if again and problem.sparse != 0 and facts.residual > CONTACT_RESIDUAL:
@@ -174,6 +173,7 @@ def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: 
         for i in range(count):
             work.impulses[int(room.chosen[i])] = room.impulses[i]
     cp.contact_workspace(problem.work, 0, 0, 0).facts.residual = worst
+    problem.contacts, problem.blocks = contacts, blocks
     return m
 
 
@@ -189,8 +189,19 @@ def keep_rows(given: Floats, turn: Floats, m: int):
 
 
 @internal
-def _gather(table: Table, room: GeometryWork, island: int, contacts: int, blocks: int, work: ContactWork):
-    """Write the rows and blocks of an island to its contact problem; return the number of rows."""
+def _gather(
+    table: Table,
+    room: GeometryWork,
+    island: int,
+    contacts: int,
+    blocks: int,
+    moves: bool,
+    work: ContactWork,
+):
+    """Write the rows and blocks of an island to its contact problem; return the number of rows.
+
+    Of a problem that ``moves`` in which a contact closes, the drift of the rows is left out.
+    """
     contact_table, problem = table.contact_table, table.contact_table.problem
     i, count, found, closes = 0, 0, 0, False
     for block in range(blocks):
@@ -211,7 +222,7 @@ def _gather(table: Table, room: GeometryWork, island: int, contacts: int, blocks
     if contacts == 0:
         problem.contacts = 0
     problem.rows, problem.blocks = count, found
-    if closes:
+    if closes and moves:
         keep_rows(room.given, room.turn, count)
     return count
 
@@ -323,44 +334,36 @@ def _breaks_loose(table: Table, room: GeometryWork, m: int, work: ContactWork):
 
 
 @internal
-def close_gaps(table: Table, count: int, work: ContactWork):
-    """Replace the gaps of ``count`` rows in ``work.velocity`` by forces that close the gaps as far as possible.
+def close_gaps(table: Table, m: int, work: ContactWork):
+    """Write the displacement that closes gaps as far as possible to ``work.way``, island by island.
 
-    ``work.given`` holds the numbers of the rows in the list of active rows. Conjugate residuals (Stiefel, Commentarii
-    Mathematici Helvetici 29, 1955) reduce the remaining gaps with every step, even if redundant rows cannot close all
-    gaps together; conjugate gradients diverge then.
+    ``work.given`` holds minus the gaps of those of the m active rows for which ``work.turn`` is not zero.
     """
-    room = work_of(table)
-    forces, left, way = work.velocity, room.given, room.impulses
-    product, ahead = room.numbers, room.chosen
-    copy(forces, left, count)
-    fill(forces, 0.0, count)
-    copy(left, way, count)
-    _close(table, count, left, ahead, work)
-    copy(ahead, product, count)
-    square, curve = dot(left, left, count), dot(left, ahead, count)
-    least, flat = CLOSING_OF_GAPS * CLOSING_OF_GAPS * square, UNCLOSABLE * curve / max(square, LEAST_DIVISOR)
-    for _ in range(MOST_CLOSING_STEPS):
-        if not (square > least and curve > flat * square):
-            break
-        part = curve / dot(product, product, count)
-        axpy(part, way, forces, count)
-        axpy(-part, product, left, count)
-        _close(table, count, left, ahead, work)
-        before, curve, square = curve, dot(left, ahead, count), dot(left, left, count)
-        for i in range(count):
-            way[i] = left[i] + curve / before * way[i]
-            product[i] = ahead[i] + curve / before * product[i]
+    contact_table, problem = table.contact_table, table.contact_table.problem
+    geometry, room = contact_table.geometry, work_of(table)
+    contacts, blocks = problem.contacts, problem.blocks
+    fill(work.way, 0.0, table.nv)
+    for c in range(geometry.components):
+        count = 0 if room.leader[c] != c else _gather(table, room, c, contacts, blocks, False, work)
+        if not _has_gaps(room, count):
+            continue
+        problem.sparse = 0 if count <= FEW_ROWS else 1
+        if problem.sparse != 0:
+            _list_rows(contact_table, room, count, work)
+        else:
+            _assemble(geometry, room, count, work)
+        if call_kernel(contact_table.solver, problem, work.solver, cp.CLOSE) == cp.SOLVED:
+            for i in range(count):
+                if room.impulses[i] != 0.0:
+                    row = int(work.which[int(room.chosen[i])])
+                    add_parts(geometry, room, room.compliance_column, row, room.impulses[i], work.way)
+    problem.contacts, problem.blocks = contacts, blocks
 
 
 @internal
-def _close(table: Table, count: int, forces: Floats, out: Floats, work: ContactWork):
-    """Write W ``forces`` of the chosen rows to ``out``: the change of their gaps, with the Delassus matrix W."""
-    geometry, room = table.contact_table.geometry, work_of(table)
-    fill(work.way, 0.0, table.nv)
+def _has_gaps(room: GeometryWork, count: int):
+    """Return True if a gap of the rows of an island shall be closed."""
+    found = False
     for i in range(count):
-        row = int(work.which[int(work.given[i])])
-        add_parts(geometry, room, room.compliance_column, row, forces[i], work.way)
-    for i in range(count):
-        row = int(work.which[int(work.given[i])])
-        out[i] = along_parts(geometry, room, room.parts, row, work.way)
+        found = found or room.turn[i] != 0.0
+    return found

@@ -1,8 +1,8 @@
 """Newton's method for large contact problems: steps with a line search, whole steps, and an interior-point method.
 
-A step is halved until ‖F‖² decreases. If no halving decreases it, the solution may lie across a kink of F, where a
-few contacts stick, slide or open differently: whole steps lead there from nearby, otherwise those from the answer of
-the interior-point method.
+A step is halved until ‖F‖² is below its largest value in the last steps. If no halving is enough, the solution may lie
+across a kink of F, where a few contacts stick, slide or open differently: whole steps lead there from nearby, otherwise
+steps from the answer of the interior-point method, or from where sweeps of projections lead.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ from sarrus.kernels.contact.interior_point import solve_interior
 from sarrus.kernels.contact.rows_in_parts import write_rows
 from sarrus.kernels.contact.sparse_problem import is_over, sparse_direction, sparse_speeds, sparse_sweep
 from sarrus.kernels.contact.tolerances import (
-    INTERIOR_TRIES,
+    FURTHER_TRIES,
     NEWTON_DECREASE,
     ROUGH_BY_SWEEPS,
     SPARSE_LEAST_STEP,
+    SPARSE_MOST_RIDGE,
     SPARSE_NEAR,
     SPARSE_RIDGE,
     SPARSE_STAGNATION,
@@ -31,8 +32,8 @@ from sarrus.kernels.memory.contact_problem_layout import ContactProblem, Contact
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import exists, internal
 
-# Sweeps before the first start.
-FIRST_SWEEPS = 3
+# Sweeps before the first start, and at a time before further ones.
+FIRST_SWEEPS = 10
 # Sweeps at a time, and their largest number, where a rough answer is asked for.
 SWEEPS, MOST_SWEEPS = 5, 60
 
@@ -50,8 +51,8 @@ def solve_by_parts(
 ):
     """Write the contact forces with the smallest residual to work.best; return their residual.
 
-    Newton's method starts at the forces of the table; where its residual is above ``good``, it starts at the answer
-    of the interior-point method, if ``tries`` is not zero. Each iteration ends at the residual ``target``, or at
+    Newton's method starts at the forces of the table; where its residual is above ``good``, it starts anew as
+    `FURTHER_TRIES` says, if ``tries`` is not zero. Each iteration ends at the residual ``target``, or at
     ``enough`` if it stagnates.
     """
     write_rows(table, work, blocks)
@@ -73,12 +74,22 @@ def solve_by_parts(
     if enough < left < SPARSE_NEAR:
         copy(work.best, work.forces, m)
         left = min(left, cross(table, work, m, blocks, left, enough, target))
-    for aim, begin in INTERIOR_TRIES:
+    for aim, begin, sweeps in FURTHER_TRIES:
         if tries == 0 or left <= good or not left < np.inf or is_over(table):
             break
-        inner = solve_interior(table, work, m, blocks, left, max(aim, enough), begin)
-        if inner < left:
-            left, work.facts.stage = inner, cp.INTERIOR
+        if sweeps > 0:
+            copy(work.best, work.forces, m)
+            for _ in range(sweeps // FIRST_SWEEPS):
+                if not is_over(table):
+                    sparse_sweep(table, work, blocks, FIRST_SWEEPS)
+            work.facts.sweeps += sweeps
+            found = _descend(table, work, m, blocks, left, enough, target)
+            stage = cp.SWEEPS
+        else:
+            found = solve_interior(table, work, m, blocks, left, max(aim, enough), begin)
+            stage = cp.INTERIOR
+        if found < left:
+            left, work.facts.stage = found, stage
         if left > enough:
             left = min(left, cross(table, work, m, blocks, left, enough, target))
     return left
@@ -135,29 +146,36 @@ def _descend(
 ):
     """Iterate Newton's method with a line search from work.forces; return the smallest residual.
 
-    Forces with a residual below ``least`` are written to work.best.
+    A step is halved until ‖F‖² is below its largest value in the last steps (Grippo, Lampariello and Lucidi, SIAM
+    Journal on Numerical Analysis 23, 1986). The ridge is the residual, within bounds. Forces with a residual below
+    ``least`` are written to work.best.
     """
     square, found = _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap), np.inf
-    for _ in range(SPARSE_STEPS):
+    for k in range(cp.REMEMBERED):
+        work.squares[k] = square
+    for step in range(SPARSE_STEPS):
         left = _note(work, m, found, least)
+        ridge = max(SPARSE_RIDGE, min(SPARSE_MOST_RIDGE, left))
         if (
             _ends(left, found, enough, target)
             or is_over(table)
-            or not sparse_direction(table, work, m, blocks, SPARSE_RIDGE)
+            or not sparse_direction(table, work, m, blocks, ridge)
         ):
             return min(left, found)
         found = min(left, found)
         work.facts.steps += 1.0
-        part, good, ahead = 1.0, False, square
+        part, good, ahead, largest = 1.0, False, square, 0.0
+        for k in range(cp.REMEMBERED):
+            largest = max(largest, work.squares[k])
         while part > SPARSE_LEAST_STEP and not good:
             copy(work.forces, work.ahead, m)
             axpy(part, work.way, work.ahead, m)
             ahead = _mismatch(table, work, m, blocks, work.ahead, work.ahead_speeds, work.ahead_gap)
-            good = ahead < (1.0 - NEWTON_DECREASE * part) * square
+            good = ahead < (1.0 - NEWTON_DECREASE * part) * largest
             part *= 0.5
         if not good:
             return found
-        square = ahead
+        work.squares[step % cp.REMEMBERED] = ahead
         copy(work.ahead, work.forces, m)
         copy(work.ahead_speeds, work.speeds, m)
         copy(work.ahead_gap, work.gap, m)

@@ -180,14 +180,12 @@ DRIFT_ROUNDS = 4
 # [1, of b] An inconsistent drift below this is rounding, and is not removed.
 NO_DRIFT = 1e-14
 
-# [1, of the gaps] Conjugate residuals reduce gaps to this part; the next time step closes the rest.
-CLOSING_OF_GAPS = 1e-5
+# [1, of the diagonal of W] Ridge with which gaps are closed: a gap that redundant rows cannot close has forces of at
+# most the gap over this.
+CLOSING_RIDGE = 1e-4
 
-# [steps] Largest number of steps of conjugate residuals that close gaps.
-MOST_CLOSING_STEPS = 60
-
-# [1, of the mean compliance of gaps] A direction of gaps with a smaller compliance cannot be closed.
-UNCLOSABLE = 1e-9
+# [rounds] Solves with this ridge: gaps that can be closed shrink to its square, the next time step closes the rest.
+CLOSING_ROUNDS = 2
 
 # [1, of the size of a pair] Contacts of general convex bodies with a smaller gap are computed again, with
 # the bodies pushed into each other.
@@ -252,14 +250,17 @@ SAME_SLIP_DIRECTION = 1e-12
 # fewer kinks in the way.
 SPARSE_STRETCH = 2.0
 
-# [1, of the diagonal of W] Ridge of steps with a line search: the solve leaves six digits of a step.
+# [1, of the diagonal of W] Smallest ridge of the steps of large problems: the solve leaves six digits of a step.
 SPARSE_RIDGE = 1e-6
 
+# [1, of the diagonal of W] Largest ridge of steps with a line search; in between the ridge is the residual.
+SPARSE_MOST_RIDGE = 1e-2
+
 # [steps] Steps with a line search at most.
-SPARSE_STEPS = 40
+SPARSE_STEPS = 15
 
 # [1, of the whole step] Shortest step of the line search.
-SPARSE_LEAST_STEP = 0.1
+SPARSE_LEAST_STEP = 1e-3
 
 # [steps] Whole steps for each ridge at most.
 SPARSE_WHOLE_STEPS = 12
@@ -271,10 +272,12 @@ SPARSE_NEAR = 1e-5
 # residual is small enough.
 SPARSE_STAGNATION = 0.5
 
-# [1, of the largest term of a law of contact; 1, in the units of the problem] Residual up to which the interior-point
-# method goes, and forces and velocities at which it begins, one after the other until Newton's method converges from
-# there. From 1e-4 on it does in nearly all problems; iterations from another start fail in other problems.
-INTERIOR_TRIES = ((1e-4, 1.0), (1e-5, 1.0), (1e-5, 0.25), (1e-6, 4.0))
+# [1, of the largest term of a law of contact; 1, in the units of the problem; sweeps] Further starts of Newton's
+# method, one after the other until it converges: at the answer of the interior-point method, the residual up to which
+# it goes and the forces and velocities at which it begins; or at the best forces after so many sweeps.
+FURTHER_TRIES = (
+    (0.0, 0.0, 80), (1e-4, 1.0, 0), (1e-5, 0.25, 0), (0.0, 0.0, 300), (1e-6, 4.0, 0), (0.0, 0.0, 1000),
+)  # fmt: skip
 
 # [steps] Steps of the interior-point method at most: it takes 5 to 20.
 INTERIOR_STEPS = 40

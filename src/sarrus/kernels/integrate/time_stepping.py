@@ -393,8 +393,10 @@ def _end(table: Table, x: Floats, h: float, m: int, state: Floats, work: Contact
 def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
     """Close the gaps of contacts with a normal force that do not rebound; return False if closed or not closable."""
     contact_table, nv, count, largest, last = table.contact_table, table.nv, 0, 0.0, -1
-    rows = work.given
+    rows, gaps = work.left, work.given
     load_gaps_behind(table, state, h, work)
+    fill(gaps, 0.0, m)
+    fill(work.turn, 0.0, m)
     for i in range(m):
         k = int(work.owner[i])
         if k < 0 or k == last:
@@ -403,20 +405,22 @@ def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
         deep = k >= tl.lasting_contacts(contact_table) and work.after[k] < -contact_table.settings.closed
         if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep):
             rows[count] = i
-            work.velocity[count] = -work.after[k]
+            gaps[i], work.turn[i] = -work.after[k], 1.0
             largest = max(largest, abs(work.after[k]) / scale_of(contact_table, k))
             count += 1
     if not largest > EXACT_GAP_OF_MODES * contact_table.settings.closed:
         return False
     if exists(contact_table.geometry):
-        close_gaps(table, count, work)
-    elif not _close_gaps(count, m, work):
-        return False
-    fill(work.way, 0.0, nv)
-    for i in range(count):
-        add_response(table, work, int(work.which[int(rows[i])]), work.velocity[i], work.way)
-    if exists(contact_table.geometry):
+        close_gaps(table, m, work)
         note_way(table, work.way, 1.0, False)
+    else:
+        for i in range(count):
+            work.velocity[i] = gaps[int(rows[i])]
+        if not _close_gaps(count, m, work):
+            return False
+        fill(work.way, 0.0, nv)
+        for i in range(count):
+            add_response(table, work, int(work.which[int(rows[i])]), work.velocity[i], work.way)
     retract(table, state, work.way, work.scratch)
     return True
 
@@ -424,7 +428,7 @@ def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
 @internal
 def _close_gaps(count: int, m: int, work: ContactWork):
     """Replace ``count`` gaps in work.velocity by forces that close them; return False if W is singular."""
-    matrix, rows = work.matrix, work.given
+    matrix, rows = work.matrix, work.left
     for i in range(count):
         for j in range(count):
             matrix[i * count + j] = work.delassus[int(rows[i]) * m + int(rows[j])]

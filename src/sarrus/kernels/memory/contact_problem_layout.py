@@ -18,6 +18,10 @@ SOLVED, UNSOLVED = 0, 1
 MANY = 96
 # Added to the level of a call for a rough solution, with a residual of `ROUGH_RESIDUAL`.
 ROUGH = 1000
+# In place of ``level``: forces that close gaps.
+CLOSE = 2000
+# Steps of Newton's method whose ‖F‖² a line search looks back on.
+REMEMBERED = 8
 
 
 class Parts(Record, of=int):
@@ -210,6 +214,7 @@ class ContactWorkspace(NamedTuple):
     shifted: Any
     small: Any  # two matrices and two vectors of a block
     active: Any  # rows of blocks that may have forces, in turn
+    squares: Any  # ‖F‖² of the last steps
 
 
 def contact_sizes(m: int, blocks: int, whole: int):
@@ -218,7 +223,7 @@ def contact_sizes(m: int, blocks: int, whole: int):
         facts=N_FACTS, factors=m, delassus=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
         way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m,
         matrix=whole, shifted=m,
-        small=2 * WIDEST * (WIDEST + 1), active=m,
+        small=2 * WIDEST * (WIDEST + 1), active=m, squares=REMEMBERED,
     )  # fmt: skip
 
 
