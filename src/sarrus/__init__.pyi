@@ -37,6 +37,7 @@ from sarrus.motion.records.records import Passage as Passage
 from sarrus.motion.records.records import SwitchRecord as SwitchRecord
 from sarrus.dynamics.impacts.impacts import impact as impact
 from sarrus.dynamics.impacts.impacts import Impact as Impact
+from sarrus.dynamics.impacts.state_blocks import ContactImpulses as ContactImpulses
 from sarrus.dynamics.impacts.wrenches import contact_wrench as contact_wrench
 from sarrus.dynamics.impacts.wrenches import contact_wrenches as contact_wrenches
 from sarrus.dynamics.impacts.wrenches import ContactWrench as ContactWrench

@@ -293,6 +293,7 @@ class Switcher:
             closing=[*closing, *contact_table],
             restitution=self._restitution(before, contact_table),
             t=t,
+            contacts=False,
         )
         v, loss, rates = result.v.copy(), result.energy_loss, gap_rates(s, q, result.v, t)
         slow = self._still(v)

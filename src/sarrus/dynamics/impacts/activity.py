@@ -102,6 +102,8 @@ def gap_expressions(system: Evaluations) -> tuple[ca.SX, ca.SX]:
     """Return the gaps and their rates as columns over the symbols of the equations, for active and inactive
     contacts."""
     e = system.equations
+    if not e.contacts:
+        return ca.SX(0, 1), ca.SX(0, 1)
     switches = [k for k, name in enumerate(e.parameter_values) if name.startswith(activity_parameter(""))]
     rows = [contact.normal for contact in e.contacts]
     both = ca.horzcat(e.position_residual[rows], e.velocity_residual[rows])

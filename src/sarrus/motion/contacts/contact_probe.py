@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -9,35 +10,41 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.contact_state import contact_elements
+from sarrus.dynamics.impacts.collisions import ImpactBlocks
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.slip_onset import slip_onsets
-from sarrus.kernels.contact.tolerances import STILL, still_speed
-from sarrus.kernels.linalg import dense
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
 from sarrus.kernels.platform.c_function import mode_probe
 from sarrus.motion.contacts.slip_directions import Beginning, Rubbing, first_directions
 
 if TYPE_CHECKING:
+    from sarrus.dynamics.optimize.contact_problem import ContactSolution
     from sarrus.motion.loop.contact_run import ContactRun
     from sarrus.motion.loop.time_loop import TimeLoop
 
 
-class ContactProbe:
-    """Data of the kernel on the present state of a run. Blocks are contacts, then stops, then dry frictions.
-
-    ``first`` are the first rows of the blocks and ``sizes`` their numbers of rows; the first ``unilateral`` blocks only
-    push.
-    """
+class ContactProbe(ImpactBlocks):
+    """Data of the kernel on the present state of a run. Blocks are contacts, then stops, then dry frictions."""
 
     def __init__(self, loop: TimeLoop, contact_run: ContactRun) -> None:
+        super().__init__(loop.system)
         self.loop, self.contact_run = loop, contact_run
-        contact_table = contact_run.contact_table
-        self.contacts, self.unilateral = contact_table.contacts, contact_table.contacts + contact_table.stops
-        self.sizes = [*contact_run.rows_of_contacts, *([1] * (contact_table.stops + contact_table.dry))]
-        self.first = np.concatenate([[0], np.cumsum(self.sizes)])
-        self.units = np.array([one.unit for one in contact_elements(loop.system)])
-        self._columns = loop.system.characteristic.columns
-        self._still = STILL
+
+    @property
+    def restitution(self) -> Array:
+        """Coefficients of restitution of the unilateral blocks."""
+        return self.contact_run.restitution
+
+    @property
+    def velocity(self) -> Array:
+        """Velocities of all rows at the state of the last `look`, a view."""
+        return self.contact_run.work.velocity
+
+    @property
+    def rest(self) -> Array:
+        """Speeds [m/s, rad/s] below which the blocks stay closed after an impact."""
+        settings, length = self.contact_run.settings, self.loop.system.characteristic.length
+        return np.where(self.units == length, settings.rest_speed, settings.rest_turn)
 
     def look(self, rows: list[int]) -> int:
         """Evaluate gaps and velocities of all rows, and W and the accelerations of ``rows``, at the present state.
@@ -46,42 +53,41 @@ class ContactProbe:
         """
         work = self.contact_run.work
         work.which[: len(rows)] = rows
-        speeds = np.abs(self._columns * self.loop.v)
-        self._still = still_speed(float(np.maximum.reduce(speeds)) if len(speeds) else 0.0)
+        self.note_speed(self.loop.v)
         return mode_probe(self.loop.table, self.loop.x, len(rows))
-
-    def still(self, k: int) -> float:
-        """Return the speed [m/s, rad/s] below which block k counts as at rest, at the state of the last `look`."""
-        return self._still * self.units.item(k)
-
-    @property
-    def slow(self) -> Array:
-        """Normal speeds [m/s, rad/s] below which the unilateral blocks count as at rest."""
-        return self._still * self.units[: self.unilateral]
-
-    def rates(self) -> Array:
-        """Return the normal velocities [m/s, rad/s] of the unilateral blocks."""
-        return self.contact_run.work.velocity[self.first[: self.unilateral]].copy()
-
-    def rows(self, blocks: list[int]) -> list[int]:
-        """Return the rows of blocks."""
-        return [row for k in blocks for row in range(self.first[k], self.first[k + 1])]
 
     def delassus(self, m: int) -> Array:
         """Return the Delassus matrix W (m, m) of the m rows of the last `look`."""
         return self.contact_run.work.delassus[: m * m].reshape(m, m)
 
-    def surface(self, k: int) -> slice:
-        """Return the rows of a block that have friction, as a slice."""
-        return slice(int(self.first[k]) + (k < self.unilateral), int(self.first[k + 1]))
-
-    def slip(self, velocity: Array, k: int) -> float:
-        """Return the slip speed of a block [m/s, rad/s]."""
-        return dense.norm(velocity[self.surface(k)])
-
     def friction(self, k: int) -> float:
         """Return the coefficient of sliding friction of a unilateral block."""
         return self.contact_run.friction[k] if k < self.contacts else 0.0
+
+    def answer(
+        self,
+        delassus: Array,
+        which: Sequence[int],
+        given: Array,
+        contacts: list[tuple[int, float]],
+        dry: list[tuple[int, float]],
+    ) -> ContactSolution:
+        """Return the answer to the contact problem of the rows ``which``; raises `SolveError` if there is none."""
+        return self.contact_run.answer(delassus, which, given, contacts, dry)
+
+    def change(self, rows: list[int], found: Array) -> Array:
+        """Return the change of velocity (nv,) by impulses on rows of the last `look`."""
+        nv, contact_run = self.loop.system.nv, self.contact_run
+        responses = contact_run.work.response[: len(contact_run.names) * nv].reshape(-1, nv)[rows]
+        return np.asarray((found[:, None] * responses).sum(axis=0))
+
+    def push(self, change: Array) -> None:
+        """Add a change (nv,) to the velocity of the state."""
+        self.loop.v[:] += change
+
+    def move(self, change: Array) -> None:
+        """Move the position of the state by δ (nv,)."""
+        self.loop.q[:] = self.loop.system.move(self.loop.q.copy(), change)
 
     def first_directions(self, members: list[int], before: dict[int, Array]) -> list[Beginning] | None:
         """Return how contacts begin to slide; sticking ones start from the directions ``before``. None if no solution

@@ -3,9 +3,8 @@
 The kernels (`sarrus.kernels.integrate.contact_modes`) hold what is closed and stop where a margin falls through zero.
 There (`resolve`)
 
-1. what hits takes part in an impact (`sarrus.motion.contacts.impacts`): velocities after it obey the laws of
-Signorini and
-   Coulomb, with Newton's or Poisson's law of restitution, all contacts that touch at once;
+1. what hits takes part in an impact (`sarrus.dynamics.impacts.collisions`): velocities after it obey the laws of
+   Signorini and Coulomb, with Newton's or Poisson's law of restitution, all contacts that touch at once;
 2. of those that stay, and of dry friction, the same laws for accelerations say what opens, sticks or slides.
 """
 
@@ -19,6 +18,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
+from sarrus.dynamics.impacts.collisions import Collisions
 from sarrus.dynamics.optimize.redundant_forces import on_springs, share
 from sarrus.dynamics.solve.slip_onset import is_moved
 from sarrus.kernels.contact.tolerances import (
@@ -35,7 +35,6 @@ from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
 from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.platform.c_function import mode_acceleration
 from sarrus.motion.contacts.contact_probe import ContactProbe
-from sarrus.motion.contacts.impacts import Impacts
 from sarrus.motion.contacts.mode_changes import Change, change_between
 from sarrus.motion.contacts.tolerances import (
     BEGINNING_ROUNDS,
@@ -67,7 +66,7 @@ class EventDrivenContacts:
     def __init__(self, loop: TimeLoop, contact_run: ContactRun) -> None:
         self.loop, self.contact_run = loop, contact_run
         self.probe = probe = ContactProbe(loop, contact_run)
-        self.impacts = Impacts(probe)
+        self.impacts = Collisions(probe, probe.rest)
         self.contacts, self.unilateral = probe.contacts, probe.unilateral
         self.sizes, self.first = probe.sizes, probe.first
         self.modes, self.directions = contact_run.modes, contact_run.directions
@@ -103,13 +102,13 @@ class EventDrivenContacts:
         arrived = self._arrived(before, gaps, rates)
         approaching, loss = [k for k in arrived if rates[k] < -self.probe.still(k)], 0.0
         if approaching:
-            loss = self.impacts.strike(arrived, rates, gaps=gaps)
+            loss, _ = self.impacts.strike(arrived, rates, gaps=gaps)
             self.probe.look([])
             rates = self.probe.rates()
         resting = [k for k in arrived if rates[k] <= self.probe.still(k)]
         self._settle(resting, before)
         if pressed := self._pressed(resting):
-            loss += self.impacts.strike(arrived, rates, pressed)
+            loss += self.impacts.strike(arrived, rates, pressed)[0]
             self.probe.look([])
             rates = self.probe.rates()
             resting = [k for k in arrived if rates[k] <= self.probe.still(k)]

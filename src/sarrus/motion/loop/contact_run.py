@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import (
     LIFTS,
@@ -23,6 +23,7 @@ from sarrus.dynamics.contacts.contact_state import (
     step_gaps,
 )
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
+from sarrus.dynamics.impacts.collisions import no_answer
 from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
@@ -455,17 +456,7 @@ class ContactRun:
         if nearly and self.geometry_run is not None and not refused:
             self.problem.lenient = 1
             return found
-        names = [self._name_of(int(row)) for row in which]
-        pushing = dict.fromkeys(name for name, r in zip(names, found.forces) if r > 0.0)
-        reason = (
-            "no motion keeps these contacts from closing further"
-            if found.status is Status.INFEASIBLE
-            else "no forces of these contacts were found that obey the laws of friction"
-        )
-        result = None if found.status.ok else found
-        raise SolveError(
-            f"{self.system.name}: {reason}: {', '.join(pushing or dict.fromkeys(names))}", result=result
-        )
+        raise no_answer(self.system.name, [self._name_of(int(row)) for row in which], found)
 
     def _operator(self, m: int, which: Any) -> Array:
         """Return W of the problem that was not solved."""
