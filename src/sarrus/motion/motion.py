@@ -89,8 +89,8 @@ class Motion:
     @property
     def is_event_driven(self) -> bool:
         """Return whether contacts with friction, stops or dry friction act in smooth phases between events."""
-        own = self.coordinates is None and self.formulation is None and self.switching is not False
-        return own and self.options.scheme.method != TIME_STEPPING and event_function_count(self.system) > 0
+        in_phases = self.switching is not False and self.options.scheme.method != TIME_STEPPING
+        return in_phases and event_function_count(self.system) > 0
 
     @property
     def follows_from_numbers(self) -> bool:

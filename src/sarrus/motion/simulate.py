@@ -20,7 +20,6 @@ from sarrus.control.sampling import Sampling
 from sarrus.dynamics.coordinates.choices import Coordinates
 from sarrus.dynamics.coordinates.relation import Relation, extend_traced
 from sarrus.dynamics.coordinates.state_chart import RunCoordinates, StateCoordinates
-from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.state_functions import StateFunction
 from sarrus.dynamics.singularity_forecast import require_holonomic
 from sarrus.dynamics.system import System
@@ -37,7 +36,6 @@ from sarrus.motion.inputs.run_options import (
     check_positive,
     run_options,
     stepping_of,
-    what_acts,
 )
 from sarrus.motion.known_starts import KnownMotions, ReadyLoops, key_of
 from sarrus.motion.loop.singularity_watch import SingularityWatch
@@ -119,8 +117,8 @@ def simulate(
         singular end the run with COORDINATES_FAILED. A `sarrus.coordinates.Relation` R(q, y) = 0 appends the
         coordinates y to the system; a relation with velocities, such as `sarrus.coordinates.Momenta`,
         appends y to q and z to v. The trajectory is then that of the extended system, and ``force`` has zeros for the
-        appended entries. Requires stabilization "projection"; excludes contacts with friction, limits and dry
-        friction, as does ``formulation``.
+        appended entries. Requires stabilization "projection". Contacts, limits and dry friction act in smooth
+        phases between events, with fixed steps too, as with a ``formulation``; the chart is one of the loops alone.
     formulation : name in `sarrus.formulations.METHODS`, ``SOFTENED`` or ``LEAST_CONDITION``, or a function of the same
         form, that solves for the acceleration in the place of the compiled kernel, a hundred times slower.
         ``trajectory.condition`` is then the condition number of the matrix that it inverts. A
@@ -239,17 +237,16 @@ def _motion(
     if coordinates is None or isinstance(coordinates, str | Sequence):
         local = coordinates
     else:
-        what = what_acts(system) if switching is not False else None
-        if what is not None:
-            raise _unknown(system, what, "coordinates")
         system, q, v, local = _extended(system, q, v, t0, coordinates)
     work = system.workspace().copy()
     if isinstance(control, Law):
         control = control.of_run(system)
-    free_form = coordinates is not None or formulation is not None or system.equations.activations > 0
+    own_form = coordinates is not None or formulation is not None
+    stepping = stepping_of(system, Stepping.of(method, dt, rtol, atol), switching, smooth=own_form)
     options = run_options(
-        system, stepping_of(system, Stepping.of(method, dt, rtol, atol), switching), stabilization, Recording.of(every),
-        t0=t0, duration=duration, driven=control is not None or force is not None, explicit_only=free_form,
+        system, stepping, stabilization, Recording.of(every), t0=t0, duration=duration,
+        driven=control is not None or force is not None,
+        explicit_only=own_form or system.equations.activations > 0,
     )  # fmt: skip
     motion = Motion(
         system=work, q=q, v=v, options=options, control=control, force=force, coordinates=local,
@@ -300,8 +297,6 @@ def _check(motion: Motion) -> None:
         )
     if method == TIME_STEPPING:
         _check_time_stepping(motion)
-    elif (what := what_acts(system)) and motion.switching is not False and not motion.is_event_driven:
-        raise _unknown(system, what, "formulation" if motion.coordinates is None else "coordinates")
     implicit = method in IMPLICIT_METHODS
     if implicit or local:
         system.require_no_activations("implicit methods and coordinates=")
@@ -318,22 +313,19 @@ def _check(motion: Motion) -> None:
         )
 
 
-def _unknown(system: Evaluations, what: str, argument: str) -> ArgumentError:
-    """Return the error for an argument that excludes contacts with friction, limits and dry friction."""
-    return ArgumentError(
-        f"{system.name}: {what}, which {argument}= cannot handle. Leave {argument} out, or give {LEAVES_OUT}",
-        element=argument,
-    )
-
-
 def _check_time_stepping(motion: Motion) -> None:
     """Raise `ArgumentError` for arguments that exclude time stepping."""
     system = motion.system
     others = {"coordinates": motion.coordinates, "formulation": motion.formulation}
-    what = what_acts(system) if motion.switching is not False else None
+    geometries = system.contact_geometries if motion.switching is not False else ()
     for name in (name for name, given in others.items() if given is not None):
-        if what is not None:
-            raise _unknown(system, what, name)
+        if geometries:
+            raise ArgumentError(
+                f"{system.name}: geometries {geometries[0]!r} touch each other, which {name}= cannot handle: contacts "
+                "between geometries without closed form act in time stepping, which has coordinates of its own. Leave "
+                f"{name} out, or give {LEAVES_OUT}",
+                element=name,
+            )
         raise ArgumentError(
             f"method={TIME_STEPPING!r} has a formulation and coordinates of its own: leave {name} at its default",
             element=name,

@@ -17,6 +17,7 @@ from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import finite_array
 from sarrus.dynamics.coordinates.extension import with_coordinates, with_state
 from sarrus.dynamics.coordinates.traced_relation import Place, TracedRelation
+from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.model.model import Model
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
@@ -220,6 +221,8 @@ def _extend(
     traced, own = trace_relation(system, relation, q0, t, v0)
     larger = with_coordinates(traced) if traced.chained else with_state(traced)
     extended = System.of_model(Model(larger), system.parameters, system.options)
+    extended.model.cached("limits", lambda: joint_limits(system))  # of the first coordinates and velocities
+    extended.model.cached("dry friction", lambda: dry_friction(system))
     if traced.chained:
         y, rate = own[: traced.count], own[traced.count :]
         return extended, np.concatenate([q0, y]), np.concatenate([v0, rate]), traced

@@ -129,6 +129,13 @@ class StateChart:
         x[s.parts.v][nv:] = own
         self.coordinates = replace(self.coordinates, traced=here)
 
+    def follow(self, x: Array) -> None:
+        """Write to x the (y, z) of its (q, v), after these have jumped; `SolveError` if R(q, v, y, z) = 0 has none."""
+        s, traced = self.system, self.coordinates.traced
+        nv, v = traced.system.nv, x[s.parts.v]
+        place = Place(x[s.parts.q].copy(), v[:nv].copy(), float(x[s.parts.t]))
+        v[nv:] = traced.solve(place, v[nv:].copy())
+
     def cause(self, x: Array) -> str:
         """Return the worst condition of theorem 2.3.1 in Spencer 2004 at x, with its number there."""
         s, traced = self.system, self.coordinates.traced

@@ -249,16 +249,20 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
     )
 
 
-def stepping_of(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
+def stepping_of(
+    system: Evaluations, stepping: Stepping, switching: Any, *, smooth: bool = False
+) -> Stepping:
     """Return the `Stepping` of one run: "moreau-jean" if contacts with Coulomb friction act and only ``dt`` is given.
 
-    Systems with contacts between geometries that have no closed form always use "moreau-jean".
+    Systems with contacts between geometries that have no closed form always use "moreau-jean". ``smooth``: the run has
+    coordinates or a formulation of its own, which need smooth phases between events.
     """
     if system.contact_geometries:
         return stepping_of_many(system, stepping, switching)
     fixed = stepping.dt is not None and stepping.rtol is None and stepping.atol is None
     if (
         not system.equations.friction_contacts
+        or smooth
         or switching is False
         or stepping.method is not None
         or not fixed

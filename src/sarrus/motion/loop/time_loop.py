@@ -260,17 +260,18 @@ class TimeLoop:
             state.grid, state.grid_next, state.every = scheme.dt, 1.0, np.inf
         else:
             state.every = recording.every or np.inf
+        if self.chart is not None:
+            self.chart.attach(self.table)  # before phases, which project along the chart first
         if self.phased:
             self.contact_run = ContactRun(self.system, self.q, self.time, self.rest_speed)  # kept alive
             self.contact_run.attach_contact_modes(self.table)
         self.install(scheme.method)
+        if self.chart is not None:
+            self.chart.renew(self.table, self.settings, self.x)
         if self.contact_run is not None and self.contact_run.close(self.table, self.x):
             keep_values(self.kept, self.invariants, self.x)
         needed = 0.0 if self.adaptive else ceil(duration / state.step) + 1.0
         state.most_steps = scheme.limits.max_steps or max(MOST_STEPS, needed)
-        if self.chart is not None:
-            self.chart.attach(self.table)
-            self.chart.renew(self.table, self.settings, self.x)
 
     def install(self, method: str) -> None:
         """Set the method of the kernel from now on."""
@@ -400,6 +401,8 @@ class TimeLoop:
         """
         s = self.system
         self.x[s.parts.p] = list(s.parameters.values())
+        if isinstance(self.chart, StateChart):
+            self.chart.follow(self.x)
         if probe:
             generic_rank(s, self.q, self.time, self.v, renew=True)
             self.table.generic_rank, self.table.holonomic_rank = s.table.generic_rank, s.table.holonomic_rank
