@@ -249,9 +249,7 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
     )
 
 
-def stepping_of(
-    system: Evaluations, stepping: Stepping, switching: Any, *, smooth: bool = False
-) -> Stepping:
+def stepping_of(system: Evaluations, stepping: Stepping, switching: Any, *, smooth: bool = False) -> Stepping:
     """Return the `Stepping` of one run: "moreau-jean" if contacts with Coulomb friction act and only ``dt`` is given.
 
     Systems with contacts between geometries that have no closed form always use "moreau-jean". ``smooth``: the run has
@@ -271,11 +269,13 @@ def stepping_of(
     return replace(stepping, method=TIME_STEPPING)
 
 
-def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) -> Stepping:
-    """Return the `Stepping` of many runs: "moreau-jean" if contacts, stops or dry friction act, because events need
-    Python.
+def stepping_of_many(
+    system: Evaluations, stepping: Stepping, switching: Any, *, events: bool = False
+) -> Stepping:
+    """Return the `Stepping` of many runs: without a method "moreau-jean" if contacts, stops or dry friction act.
 
-    Raises `ArgumentError` for a method without contacts.
+    With ``events`` other methods go from event to event. Raises `ArgumentError` for them without, and with contacts
+    between geometries that have no closed form.
     """
     what = what_acts(system)
     if what is None or switching is False or stepping.method == TIME_STEPPING:
@@ -283,13 +283,14 @@ def stepping_of_many(system: Evaluations, stepping: Stepping, switching: Any) ->
     given = stepping.method if stepping.method not in (None, AUTO) else None
     if given is None and (stepping.rtol is not None or stepping.atol is not None):
         given = "adaptive"
-    if given is not None:
+    if given is not None and (system.contact_geometries or not events):
+        where = "between geometries without closed form" if system.contact_geometries else "in environments"
         raise ArgumentError(
-            f"{system.name}: {what}, which in many runs, and between geometries without closed form, only "
-            f"method={TIME_STEPPING!r} handles, not {given!r}. Leave method, rtol and atol out, or give {LEAVES_OUT}",
+            f"{system.name}: {what}, which {where} only method={TIME_STEPPING!r} handles, not {given!r}. Leave method, "
+            f"rtol and atol out, or give {LEAVES_OUT}",
             element="method",
         )
-    return replace(stepping, method=TIME_STEPPING)
+    return replace(stepping, method=TIME_STEPPING) if given is None else stepping
 
 
 # The argument that removes these forces, for error messages.

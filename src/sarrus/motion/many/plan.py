@@ -41,13 +41,17 @@ _REFERENCES: WeakKeyDictionary[CompiledEquations, tuple[tuple[float, ...], Array
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The options that all runs of a batch share; see `sarrus.rollout` for the names."""
+    """The options that all runs of a batch share; see `sarrus.rollout` for the names.
+
+    ``by_events``: contacts, stops and dry friction act by events between smooth phases, each run on its own.
+    """
 
     system: Workspace
     options: RunOptions
     control: StateFunction | None
     threads: int
     side_by_side: bool
+    by_events: bool = False
 
     @property
     def every_step(self) -> int | None:

@@ -17,9 +17,12 @@ from sarrus.base.numbers import real_array
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import statuses
 from sarrus.control.laws.law import Law
+from sarrus.dynamics.contacts.contact_state import event_function_count
+from sarrus.dynamics.impacts.activity import switch_off
 from sarrus.dynamics.model.joint_limits import beyond_limits, sides_beyond
 from sarrus.dynamics.model.state_functions import StateFunction
 from sarrus.dynamics.system import System
+from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import run_state as rs
 from sarrus.kernels.platform.c_function import lanes
@@ -73,8 +76,10 @@ def rollout(
         [m, rad, per second], as in `simulate`; an error names the first run that does not.
     dt, t0, method, rtol, atol, stabilization : as in `simulate`, the same for all runs, with two differences: the
         default is "rk4" with fixed steps, and no implicit method takes over from "dop853". With Coulomb friction,
-        contacts between geometries, joint limits or dry friction the default is "moreau-jean", and any other method
-        is an `ArgumentError`.
+        contacts between geometries, joint limits or dry friction the default is "moreau-jean". Other methods that are
+        named go from event to event, as in `simulate`: one run after another in each thread, with Python at every
+        event. Contacts that are constraints then open and close too. Between geometries without closed form only
+        "moreau-jean" is possible.
     u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu). Each interval lasts
         duration/intervals, a whole number of steps if steps are fixed.
     parameters : values of ``system.parameters`` by name, numbers or (runs,). Parameters that are not named keep the
@@ -89,8 +94,8 @@ def rollout(
         change the loops. A run whose loops cannot be closed gets the status PROJECTION_FAILED.
     switching : True lets contacts with Coulomb friction, contacts between geometries, joint limits and dry friction
         act. False leaves them out; runs can then share vector registers, three to seven times as many runs per second
-        for a robot with limits. Contacts that are constraints switch in `simulate` only: here they stay as
-        ``system.parameters`` have them, and False confirms that.
+        for a robot with limits. Contacts that are constraints switch if a method other than "moreau-jean" is
+        named; False keeps them as ``system.parameters`` have them.
     side_by_side : True lets runs with fixed RK4 steps share vector registers, several times as many runs per second.
         They differ from single runs by rounding. Singular configurations and redundant rows that affect the answer
         always use the kernels of `simulate`.
@@ -107,7 +112,7 @@ def rollout(
     check_is("rollout", system, System)
     given = dict(parameters or {})
     driven = u is not None or control is not None
-    stepping = stepping_of_many(system, Stepping.of(method, dt, rtol, atol), switching)
+    stepping = stepping_of_many(system, Stepping.of(method, dt, rtol, atol), switching, events=True)
     options = many_options(
         system, stepping, stabilization, Recording.of(every, reduce), t0=t0, duration=duration, driven=driven,
     )  # fmt: skip
@@ -115,15 +120,21 @@ def rollout(
         raise ArgumentError("give either u or control, not both", element="u")
     if driven and system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to control", element="u")
-    check_contacts(system, switching, "a rollout")
+    switches = event_function_count(system) > 0 or len(system.equations.contacts) > 0
+    by_events = switching and switches and options.scheme.method != TIME_STEPPING
+    if stepping.method is None or not by_events:
+        check_contacts(system, switching, "a rollout")
     u = None if u is None else real_array(u)
     per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and u.ndim > 2 else 1)}
     runs = count_runs(system, per_run, given)
     if isinstance(control, Law):
         control = control.of_run(system)
+    work = system.workspace().copy()
+    if by_events:
+        switch_off(work, [contact.name for contact in system.equations.contacts])
     plan = Plan(
-        system=system.workspace().copy(), options=options, control=control, side_by_side=side_by_side,
-        threads=default_threads() if threads is None else threads,
+        system=work, options=options, control=control, side_by_side=side_by_side,
+        threads=default_threads() if threads is None else threads, by_events=by_events,
     )  # fmt: skip
     todo = plan.batch(pack_states(plan.system, runs, q, v, t0, given), pack_inputs(system, runs, u))
     if given and not options.scheme.adaptive:
@@ -133,7 +144,7 @@ def rollout(
     began, beside = perf_counter(), False
     with progress_bar(runs, progress, "runs") as bar:
         for group in groups(plan, todo, assemble):
-            if jumps is not None:
+            if jumps is not None or by_events:
                 do_one_by_one(plan, group, jumps, bar.update)
             else:
                 workers = plan.workers(group)

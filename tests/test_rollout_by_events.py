@@ -1,0 +1,103 @@
+"""Many runs from event to event: each is the run of `sarrus.simulate`, whatever the others and the threads."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import sarrus as sr
+from sarrus.base.errors import ArgumentError, LimitWarning
+
+G = 9.81
+
+
+def bouncer(kind: str) -> sr.System:
+    """Return a ball of 1 kg above the ground with e = 1/2, whose contact is a constraint or a Coulomb contact."""
+    mechanism = sr.Mechanism("ball")
+    mechanism.add_body("ball", 1.0, inertia=(0.1,) * 3)
+    mechanism.add_joint("z", "prismatic", "world", "ball", axis=(0, 0, 1))
+    mechanism.add_actuator("lift", "z")
+    more = {"friction_coefficient": 0.3} if kind == "coulomb" else {}
+    mechanism.add_contact("ground", "ball", (0, 0, -0.1), friction=kind, restitution=0.5, **more)
+    return sr.System(mechanism)
+
+
+def slide() -> sr.System:
+    """Return two slides in a row with limits, restitution and dry friction, on a spring."""
+    mechanism = sr.Mechanism("slides", gravity=(0, 0, 0))
+    for k, on in enumerate(("world", "s0")):
+        mechanism.add_body(f"s{k}", 1.0 + k)
+        mechanism.add_joint(
+            f"x{k}", "prismatic", on, f"s{k}", axis=(1, 0, 0), limits=(-0.5, 0.5), limit_restitution=0.4,
+            friction=0.3 * (1 + k), stiffness=4.0,
+        )  # fmt: skip
+    return sr.System(mechanism)
+
+
+@pytest.mark.parametrize("kind", ["frictionless", "coulomb"])
+def test_a_ball_bounces_in_every_run(kind: str) -> None:
+    """It hits after √(2h/g), and is at h/4 and at rest after half that time again."""
+    heights = np.array([0.2, 0.5, 1.0])
+    for k, height in enumerate(heights):
+        top = 1.5 * np.sqrt(2 * height / G)
+        made = sr.rollout(
+            bouncer(kind), (0.1 + heights)[:, None], duration=top, dt=top / 64, method="rk4", every=1, threads=2,
+            reduce=["min"],
+        )  # fmt: skip
+        assert all(status.ok for status in made.status)
+        assert_allclose([made.final_q[k, 0] - 0.1, made.final_v[k, 0]], [height / 4, 0.0], atol=1e-9)
+        assert made.samples.t.shape == (3, 65)
+        assert made.minimum.q[k, 0] > 0.1 - 1e-12
+    if kind == "coulomb":
+        for method in ("dopri5", "rodas5p"):
+            made = sr.rollout(bouncer(kind), [0.1 + heights[-1]], duration=top, method=method, rtol=1e-10)
+            assert_allclose(made.final_q[0, 0] - 0.1, 0.25, atol=1e-8)
+
+
+def test_each_run_is_the_run_of_simulate() -> None:
+    system, rng = slide(), np.random.default_rng(2)
+    q, v = 0.4 * rng.standard_normal((6, 2)).clip(-1, 1), 3.0 * rng.standard_normal((6, 2))
+    options = {"duration": 0.5, "dt": 1e-2, "method": "rk4"}
+    made = [sr.rollout(system, q, v, threads=n, every=5, **options) for n in (1, 2)]
+    assert_allclose(made[0].q, made[1].q, rtol=0, atol=0)
+    events = 0
+    for k in range(6):
+        alone = sr.simulate(system, q[k], v[k], error_estimate=False, **options)
+        at = np.searchsorted(alone.t, made[0].t + 1e-9) - 1
+        assert_allclose(made[0].q[k], alone.q[at], rtol=0, atol=0)
+        assert_allclose(made[0].v[k], alone.v[at], rtol=0, atol=0)
+        events += len(alone.switches)
+    assert events > 12
+
+
+def test_controls_held_and_traced_act_between_events() -> None:
+    """A lift of 1.5 m g held for the first half: closed form; the traced law of the same force agrees."""
+    system, h = bouncer("coulomb"), 0.1
+    u = np.array([[[1.5 * G], [0.0]]])
+    made = sr.rollout(system, [h], u=u, duration=0.4, dt=1e-2, method="rk4")
+    z, speed = 0.25 * G * 0.2**2, 0.5 * G * 0.2
+    assert_allclose(made.final_q[0, 0], h + z + speed * 0.2 - G * 0.2**2 / 2, atol=1e-12)
+    traced = sr.rollout(system, [h], control=lambda q, v, t: 1.5 * G, duration=0.2, dt=1e-2, method="rk4")
+    assert_allclose(traced.final_v[0, 0], speed, atol=1e-12)
+
+
+def test_starts_deep_below_and_beyond_limits() -> None:
+    with pytest.raises(ArgumentError, match=r"ball: run 1: contact 'ground' begins 0.05 m below its plane"):
+        sr.rollout(bouncer("coulomb"), [[0.2], [0.05]], duration=0.1, method="rk4")
+    with pytest.warns(LimitWarning, match="x0 = 0.6 is beyond its upper limit"):
+        made = sr.rollout(slide(), [[0.6, 0.0], [0.0, 0.0]], duration=0.1, method="rk4")
+    assert list(made.begun_beyond) == [0]
+
+
+def test_geometries_without_closed_form_are_refused_by_name() -> None:
+    mechanism = sr.Mechanism("ball")
+    mechanism.add_body("ball", 1.0, inertia=(0.1,) * 3)
+    mechanism.add_joint("z", "prismatic", "world", "ball", axis=(0, 0, 1))
+    mechanism.add_geom("ground", "world", "plane")
+    mechanism.add_geom("ball", "ball", "sphere", (0.1,), (0, 0, 0.1), friction=0.3)
+    mechanism.add_geometry_contacts(closed_form=False)
+    with pytest.raises(
+        ArgumentError, match="'ground-ball' touch each other, which between geometries without"
+    ):
+        sr.rollout(sr.System(mechanism), [0.1], duration=0.1, method="rk4")
