@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from sarrus.dynamics.contacts.contact_state import event_function_count
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.motion.contacts.event_driven import EventDrivenContacts
@@ -61,10 +63,13 @@ def _pass(loop: Integration, switcher: Switcher | None, jump: DriveJump) -> None
 def _strike(loop: Integration) -> None:
     """Resolve the impact of closed contacts of a time-stepping run at this instant, as in event-driven phases.
 
-    Contacts between geometries are resolved by the next step, whose impact has an error of order one in its length.
+    Contacts between geometries, and contacts that stick whatever the friction, are resolved by the next step, whose
+    impact has an error of order one in its length.
     """
     s, contact_run = loop.system, loop.contact_run
     if contact_run is None or contact_run.geometry_run is not None or event_function_count(s) == 0:
+        return
+    if not np.isfinite(contact_run.static).all():
         return
     scheme = replace(loop.scheme, method=NOT_STIFF, adaptive=True)
     options = replace(loop.options, scheme=scheme)

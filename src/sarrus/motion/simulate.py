@@ -27,6 +27,7 @@ from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.motion.accuracy import estimated, is_repeatable, not_estimated
+from sarrus.motion.inputs.contacts_of_steps import with_contacts_of_steps
 from sarrus.motion.inputs.inputs import Event, check_events, with_force
 from sarrus.motion.inputs.run_options import (
     LEAVES_OUT,
@@ -238,11 +239,13 @@ def _motion(
         local = coordinates
     else:
         system, q, v, local = _extended(system, q, v, t0, coordinates)
+    own_form = coordinates is not None or formulation is not None
+    stepping = stepping_of(system, Stepping.of(method, dt, rtol, atol), switching, smooth=own_form)
+    if stepping.method == TIME_STEPPING and switching is not False:
+        system = with_contacts_of_steps(system)
     work = system.workspace().copy()
     if isinstance(control, Law):
         control = control.of_run(system)
-    own_form = coordinates is not None or formulation is not None
-    stepping = stepping_of(system, Stepping.of(method, dt, rtol, atol), switching, smooth=own_form)
     options = run_options(
         system, stepping, stabilization, Recording.of(every), t0=t0, duration=duration,
         driven=control is not None or force is not None,
@@ -329,14 +332,6 @@ def _check_time_stepping(motion: Motion) -> None:
         raise ArgumentError(
             f"method={TIME_STEPPING!r} has a formulation and coordinates of its own: leave {name} at its default",
             element=name,
-        )
-    if system.equations.contacts and motion.switching is not False:
-        contact = system.equations.contacts[0]
-        raise ArgumentError(
-            f"{system.name}: method={TIME_STEPPING!r} is for contacts with friction='coulomb' only, and "
-            f"{contact.name!r} is a constraint that sticks or slides without friction. Give it a friction coefficient "
-            "(zero for none), or switching=False",
-            element=contact.name,
         )
 
 

@@ -29,18 +29,29 @@ def remove_inconsistent_drift(table: ContactProblem, work: ContactWorkspace, m: 
     """Subtract the inconsistent drift from b (work.velocities), for dense W; return False if there is none."""
     if not exists(table.turn):
         return False
-    matrix, left = work.matrix, work.way
-    copy(work.delassus, matrix, m * m)
+    if not find_inconsistent_drift(work.delassus, work.turn, DRIFT_RIDGE, work.matrix, work.way, m):
+        return False
+    return _take_off(work, work.way, m)
+
+
+@internal
+def find_inconsistent_drift(
+    delassus: Floats, turn: Floats, ridge: float, matrix: Floats, out: Floats, m: int
+):
+    """Write the part e of ``turn`` that no motion has to ``out``, for dense W and ρ = ``ridge``; return False if W + ρ
+    is not definite. ``matrix`` (m × m) is room.
+    """
+    copy(delassus, matrix, m * m)
     for i in range(m):
-        matrix[i * (m + 1)] += DRIFT_RIDGE
+        matrix[i * (m + 1)] += ridge
     if not fa.cholesky_ltl(matrix, m):
         return False
-    copy(work.turn, left, m)
+    copy(turn, out, m)
     for _ in range(DRIFT_ROUNDS):
-        fa.solve_l_transposed(matrix, m, left)
-        fa.solve_l(matrix, m, left)
-        multiply(left, DRIFT_RIDGE, m)
-    return _take_off(work, left, m)
+        fa.solve_l_transposed(matrix, m, out)
+        fa.solve_l(matrix, m, out)
+        multiply(out, ridge, m)
+    return True
 
 
 @internal

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from sarrus.kernels.algebra.vectors import copy, dot, fill, is_finite
+import numpy as np
+
+from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.contact.inconsistent_drift import find_inconsistent_drift
 from sarrus.kernels.contact.islands import BEGINNINGS, keep_rows, solve_islands
 from sarrus.kernels.contact.rows import (
     add_force,
@@ -14,6 +17,7 @@ from sarrus.kernels.contact.rows import (
     turn_of,
     turns_round,
 )
+from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, STICKING_COMPLIANCE, UNLOADED_OR_STILL
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
@@ -93,7 +97,7 @@ def _breaks_loose(contact_table: ContactTable, m: int, work: ContactWork):
     block, last, found = -1, -1, False
     for i in range(m):
         k = int(work.owner[i])
-        if k < 0 or k >= contact_table.contacts:
+        if k < 0 or k >= contact_table.contacts or block + 1 > contact_table.problem.contacts:
             break
         if k != last:
             block, last = block + 1, k
@@ -116,7 +120,7 @@ def _may_stick(table: Table, x: Floats, h: float, m: int, work: ContactWork):
     for block in range(problem.contacts):
         k, n = int(work.owner[at]), problem.sizes[block]
         if (
-            contact_table.static[k] > contact_table.friction[k]
+            np.inf > contact_table.static[k] > contact_table.friction[k]
             and work.numbers[block] == contact_table.friction[k]
         ):
             for i in range(at + 1, at + n):
@@ -125,6 +129,74 @@ def _may_stick(table: Table, x: Floats, h: float, m: int, work: ContactWork):
                 work.numbers[block], found = contact_table.static[k], True
         at += n
     return found
+
+
+@internal
+def _soften(m: int, first: int, work: ContactWork):
+    """Add a small compliance to rows from ``first`` on: redundant ones then share their impulses, with bounds."""
+    for i in range(first, m):
+        work.delassus[i * (m + 1)] *= 1.0 + STICKING_COMPLIANCE
+
+
+@internal
+def _turn_together(m: int, work: ContactWork):
+    """Subtract from the velocities of rows the part of their drift that no motion has, which no impulse cancels."""
+    ridge = 0.0
+    for i in range(m):
+        ridge = max(ridge, DRIFT_RIDGE * work.delassus[i * (m + 1)])
+    if find_inconsistent_drift(work.delassus, work.turn, ridge, work.matrix, work.left, m):
+        axpy(-1.0, work.left, work.given, m)
+        axpy(-1.0, work.left, work.turn, m)
+
+
+@internal
+def _hold(contact_table: ContactTable, m: int, work: ContactWork, solved: bool):
+    """Let contacts without a limit of friction stick only where they push; return True if the problem is solved.
+
+    All that stick without a normal impulse are freed at once, until the others push. Then freed contacts that push are
+    set to stick again, one by one, and stay so if all that stick push then.
+    """
+    problem = contact_table.problem
+    first = problem.contacts + contact_table.dry
+    while solved and _loosen(contact_table, m, work, first, True):
+        solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    for block in range(first, problem.blocks):
+        if not solved or work.numbers[block] != 0.0 or _head_of(contact_table, block, m, work) < 0:
+            continue
+        work.numbers[block] = np.inf
+        solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+        if not solved or _loosen(contact_table, m, work, first, False):
+            work.numbers[block] = 0.0
+            solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    return solved
+
+
+@internal
+def _loosen(contact_table: ContactTable, m: int, work: ContactWork, first: int, frees: bool):
+    """Return True if a block from ``first`` on sticks without a normal impulse; ``frees`` sets its limit to zero."""
+    found = False
+    for block in range(first, contact_table.problem.blocks):
+        if work.numbers[block] > 0.0 and _head_of(contact_table, block, m, work) < 0:
+            found = True
+            if frees:
+                work.numbers[block] = 0.0
+    return found
+
+
+@internal
+def _head_of(contact_table: ContactTable, block: int, m: int, work: ContactWork):
+    """Return the place of the normal row of the contact whose tangential rows are this block, −1 if it does not
+    push."""
+    at, largest = m, 0.0
+    for b in range(block, contact_table.problem.blocks):
+        at -= contact_table.problem.sizes[b]
+    k = int(work.owner[at])
+    for i in range(m):
+        largest = max(largest, abs(work.impulses[i]))
+    for i in range(at):
+        if int(work.which[i]) == contact_table.first_rows[k]:
+            return i if work.impulses[i] > UNLOADED_OR_STILL * largest else -1
+    return -1
 
 
 @internal
@@ -162,8 +234,14 @@ def find_impulses(
         if work.active[k] == 0.0:
             continue
         row, n = contact_table.first_rows[k], contact_table.sizes[k]
+        if contact_table.static[k] == np.inf:
+            n = 1  # its tangential rows follow below, as friction without a limit
         problem.sizes[blocks] = n
-        stands = contact_table.static[k] > contact_table.friction[k] and is_still(table, x, h, row, n, work)
+        stands = (
+            n > 1
+            and contact_table.static[k] > contact_table.friction[k]
+            and is_still(table, x, h, row, n, work)
+        )
         work.numbers[blocks] = contact_table.static[k] if stands else contact_table.friction[k]
         blocks += 1
         for j in range(n):
@@ -177,6 +255,18 @@ def find_impulses(
         blocks += 1
         work.which[m], work.owner[m] = contact_table.contact_rows + contact_table.stops + d, -1
         m += 1
+    unlimited = 0  # rows
+    for k in range(contact_table.contacts):
+        n = contact_table.sizes[k] - 1
+        if work.active[k] == 0.0 or n == 0 or contact_table.static[k] != np.inf:
+            continue
+        problem.sizes[blocks], work.numbers[blocks] = n, np.inf
+        blocks, unlimited = blocks + 1, unlimited + n
+        for j in range(n):
+            row = contact_table.first_rows[k] + 1 + j
+            same = same and work.which[m] == row
+            work.which[m], work.owner[m] = row, k
+            m += 1
     problem.rows, problem.blocks = m, blocks
     if m == 0:
         return 0
@@ -205,6 +295,10 @@ def find_impulses(
                 work.delassus[i * m + j] = value
                 work.delassus[j * m + i] = value
         _leave_held(table, m, work)
+        if blocks > problem.contacts + contact_table.dry:
+            _soften(m, m - unlimited, work)
+    if blocks > problem.contacts + contact_table.dry and not closes:
+        _turn_together(m, work)
     if not is_finite(work.delassus, m * m) or not is_finite(work.given, m):
         return -1
     solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
@@ -212,6 +306,8 @@ def find_impulses(
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     while solved and _breaks_loose(contact_table, m, work):
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    if blocks > problem.contacts + contact_table.dry:
+        solved = _hold(contact_table, m, work, solved)
     if solved:
         return m
     if again or not is_finite(work.impulses, m):

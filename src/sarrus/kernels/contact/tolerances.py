@@ -326,6 +326,11 @@ LEAST_FORCES_FOUND = 1e-14
 # the steps; Newton's method takes it off.
 LEAST_FORCES_ACCEPTED = 1e-10
 
+# [1, of the compliance of the row] Tangential compliance in steps in time of contacts that stick whatever the
+# friction, with which redundant ones share their impulses: they creep by this part of the velocity that the
+# impulses of a step change.
+STICKING_COMPLIANCE = 1e-9
+
 # [1, of the largest compliance] Lower bound of a compliance used as a divisor.
 LEAST_COMPLIANCE = 1e-12
 

@@ -280,7 +280,7 @@ def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
     for i in range(m):
         row, k = int(work.which[i]), int(work.owner[i])
         if k != last:
-            good = k < 0 or _lasts(table, x, k, row, h, work)
+            good = k < 0 or _lasts(table, x, k, table.contact_table.first_rows[k], h, work)
             last = k
         work.lasts[i] = 1.0 if good else 0.0
         if good:
@@ -399,7 +399,7 @@ def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
     fill(work.turn, 0.0, m)
     for i in range(m):
         k = int(work.owner[i])
-        if k < 0 or k == last:
+        if k < 0 or k == last or int(work.which[i]) != contact_table.first_rows[k]:
             continue
         last = k
         deep = k >= tl.lasting_contacts(contact_table) and work.after[k] < -contact_table.settings.closed

@@ -70,7 +70,7 @@ class TouchingElements(Record, of=int):
     given_bounds: Floats  # bound of each stop in the model
     ends: Floats  # coordinates at the end of the last step, in C, where others may be given next
     friction: Floats  # coefficient of each unilateral one that slides
-    static: Floats  # and of each that sticks
+    static: Floats  # and of each that sticks; inf: a contact that pushes sticks whatever the friction
     limits: Floats  # of each dry friction
     restitution: Floats  # of each unilateral one
 
@@ -224,7 +224,9 @@ class ContactWork(NamedTuple):
 def contact_sizes(contact_table: ContactTable, nq: int, nv: int, size: int):
     """Return the lengths of the arrays of the contact problem of a step; ``size`` is the length of x."""
     rows, unilateral = row_count(contact_table), lasting_contacts(contact_table) + contact_table.more_contacts
-    blocks = unilateral + contact_table.dry
+    blocks = (
+        unilateral + contact_table.dry + contact_table.contacts
+    )  # tangential rows may be blocks of their own
     dense = rows if contact_table.more_rows == 0 else min(rows, cp.MANY)
     responses = rows * nv if contact_table.more_rows == 0 else 0
     solver = 0

@@ -278,6 +278,8 @@ def stepping_of_many(
     between geometries that have no closed form.
     """
     what = what_acts(system)
+    if what is None and system.equations.contacts:
+        what = f"contact {system.equations.contacts[0].name!r} opens and closes"
     if what is None or switching is False or stepping.method == TIME_STEPPING:
         return stepping
     given = stepping.method if stepping.method not in (None, AUTO) else None
@@ -441,18 +443,6 @@ def check_count(name: str, count: Any, of: str = " of steps") -> None:
     if not (isinstance(count, (int, np.integer)) and count >= 1):
         raise ArgumentError(
             f"{name} must be a whole number{of} ≥ 1, got {count!r}", element=name.rpartition(" ")[2]
-        )
-
-
-def check_contacts(system: Evaluations, switching: bool, what: str) -> None:
-    """Raise `ArgumentError` for a system with contacts as constraints, which ``what`` does not switch, unless
-    switching=False.
-    """
-    if switching and system.equations.contacts:
-        raise ArgumentError(
-            f"{system.name} has contacts as constraints, which {what} does not open and close (sarrus.simulate does). "
-            "Give switching=False to keep them as system.parameters have them",
-            element="switching",
         )
 
 

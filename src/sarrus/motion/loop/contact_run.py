@@ -56,7 +56,7 @@ from sarrus.kernels.platform.c_function import (
 )
 from sarrus.motion.loop.geometry_run import GeometryRun
 from sarrus.motion.loop.lane_functions import lane_slope, suits_lanes
-from sarrus.motion.loop.tolerances import EVIDENT_SPEED
+from sarrus.motion.loop.tolerances import EVIDENT_SPEED, UNREACHED
 from sarrus.motion.records.geometry_log import NONE, ContactLog, contact_log
 from sarrus.symbolic.equations.sparse import rows_of
 
@@ -171,7 +171,7 @@ class ContactRun:
         self._counts = [
             np.array([*widths, *[0] * more], dtype=np.int64),
             np.array([*accumulate(widths, initial=0), *[0] * more], dtype=np.int64),
-            np.zeros(unilateral + contact_table.dry, dtype=np.int64),
+            np.zeros(unilateral + contact_table.dry + contact_table.contacts, dtype=np.int64),
         ]
         contact_table.sizes, contact_table.first_rows, self.problem.sizes = self._counts
         self._laws = np.zeros((3, unilateral))
@@ -291,7 +291,7 @@ class ContactRun:
 
     def is_slow(self, table: la.Table, x: Array) -> bool:
         """Tell whether something that touches, or rubs, moves at x slower than steps in time tell from rest."""
-        if self.system.contact_geometries:
+        if self.system.contact_geometries or not np.isfinite(self.static).all():
             return False
         mode_probe(table, x, 0)
         speeds, reach = np.abs(self.work.velocity), AT_BOUND * self.units
@@ -414,10 +414,15 @@ class ContactRun:
         m, contacts = problem.rows, problem.contacts
         which = self._which(m)
         sizes, numbers = self._counts[2][: problem.blocks], self._own.numbers[: problem.blocks]
+        operator = self._operator(m, which)
+        if np.isinf(numbers).any():  # friction without a limit
+            stiffest = np.diag(operator)[np.diag(operator) > 0.0].min(initial=np.inf)
+            most = UNREACHED * float(np.abs(self._own.given[:m]).max()) / float(stiffest)
+            numbers = np.minimum(numbers, most)
         blocks = list(zip(sizes.tolist(), numbers.tolist()))
         refused = self.tried > TRIES
         found = self.answer(
-            self._operator(m, which),
+            operator,
             which,
             self._own.given[:m],
             blocks[:contacts],

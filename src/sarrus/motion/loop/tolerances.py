@@ -128,3 +128,7 @@ SHORTEST_STEP = 1e-14
 # [characteristic lengths, rad] Rows that are given as functions of time move so far until the loops must
 # close.
 UNREACHABLE_AHEAD = 1e-3
+
+# [1, of the impulse that the softest row's velocity takes at the stiffest row] Limit of friction without a limit,
+# where a contact problem is solved outside of the kernel: it is not reached.
+UNREACHED = 1e6

@@ -26,13 +26,13 @@ from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import run_state as rs
 from sarrus.kernels.platform.c_function import lanes
+from sarrus.motion.inputs.contacts_of_steps import with_contacts_of_steps
 from sarrus.motion.inputs.run_options import (
     REDUCTIONS,
     Recording,
     RunOptions,
     Stabilization,
     Stepping,
-    check_contacts,
     run_options,
     stepping_of_many,
 )
@@ -75,11 +75,10 @@ def rollout(
     q, v : (runs, nq) and (runs, nv), or one state (nq,), (nv,) for all runs. They must satisfy the constraints to 1e-5
         [m, rad, per second], as in `simulate`; an error names the first run that does not.
     dt, t0, method, rtol, atol, stabilization : as in `simulate`, the same for all runs, with two differences: the
-        default is "rk4" with fixed steps, and no implicit method takes over from "dop853". With Coulomb friction,
-        contacts between geometries, joint limits or dry friction the default is "moreau-jean". Other methods that are
-        named go from event to event, as in `simulate`: one run after another in each thread, with Python at every
-        event. Contacts that are constraints then open and close too. Between geometries without closed form only
-        "moreau-jean" is possible.
+        default is "rk4" with fixed steps, and no implicit method takes over from "dop853". With contacts,
+        joint limits or dry friction the default is "moreau-jean". Other methods that are named go from event to event,
+        as in `simulate`: one run after another in each thread, with Python at every event. Between geometries without
+        closed form only "moreau-jean" is possible.
     u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu). Each interval lasts
         duration/intervals, a whole number of steps if steps are fixed.
     parameters : values of ``system.parameters`` by name, numbers or (runs,). Parameters that are not named keep the
@@ -92,10 +91,9 @@ def rollout(
         method is adaptive): then ``rollout.maximum.energy`` and so on.
     assemble : True moves starts with open loops to the nearest closed configuration, which is needed if parameters
         change the loops. A run whose loops cannot be closed gets the status PROJECTION_FAILED.
-    switching : True lets contacts with Coulomb friction, contacts between geometries, joint limits and dry friction
-        act. False leaves them out; runs can then share vector registers, three to seven times as many runs per second
-        for a robot with limits. Contacts that are constraints switch if a method other than "moreau-jean" is
-        named; False keeps them as ``system.parameters`` have them.
+    switching : True lets contacts, joint limits and dry friction act. False leaves them out, and keeps contacts that
+        are constraints as ``system.parameters`` have them; runs can then share vector registers, three to seven times
+        as many runs per second for a robot with limits.
     side_by_side : True lets runs with fixed RK4 steps share vector registers, several times as many runs per second.
         They differ from single runs by rounding. Singular configurations and redundant rows that affect the answer
         always use the kernels of `simulate`.
@@ -113,6 +111,8 @@ def rollout(
     given = dict(parameters or {})
     driven = u is not None or control is not None
     stepping = stepping_of_many(system, Stepping.of(method, dt, rtol, atol), switching, events=True)
+    if stepping.method == TIME_STEPPING and switching:
+        system = with_contacts_of_steps(system)
     options = many_options(
         system, stepping, stabilization, Recording.of(every, reduce), t0=t0, duration=duration, driven=driven,
     )  # fmt: skip
@@ -122,8 +122,6 @@ def rollout(
         raise ArgumentError(f"{system.name} has no actuators to control", element="u")
     switches = event_function_count(system) > 0 or len(system.equations.contacts) > 0
     by_events = switching and switches and options.scheme.method != TIME_STEPPING
-    if stepping.method is None or not by_events:
-        check_contacts(system, switching, "a rollout")
     u = None if u is None else real_array(u)
     per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and u.ndim > 2 else 1)}
     runs = count_runs(system, per_run, given)

@@ -14,11 +14,12 @@ from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.system import System
+from sarrus.kernels.integrate.tableau import TIME_STEPPING
+from sarrus.motion.inputs.contacts_of_steps import with_contacts_of_steps
 from sarrus.motion.inputs.run_options import (
     Recording,
     Stabilization,
     Stepping,
-    check_contacts,
     check_positive,
     stepping_of_many,
 )
@@ -72,8 +73,8 @@ def make(
         friction, limits or dry friction of joints act.
     limits : (lower, upper) of the actions, numbers or (nu,) each. Default: those of the actuators.
     num_envs : number of copies of a vector environment; None for a single environment.
-    switching : True refuses a system with contacts that are constraints; False keeps these as ``system.parameters``
-        have them, and leaves contacts with friction, limits and dry friction of joints out.
+    switching : True lets contacts, limits and dry friction of joints act. False keeps contacts that are constraints as
+        ``system.parameters`` have them, and leaves the others out.
     threads : number of threads; default: one per processor if there are enough copies.
 
     An action has a number for each actuator, in the order of ``system.actuator_names``. A step that fails terminates
@@ -94,6 +95,8 @@ def make(
     for name, value in (("duration", duration), ("sample_time", sample_time)):
         check_positive(name, value, " [s]")
     stepping = stepping_of_many(system, Stepping.of(method, dt), switching)
+    if stepping.method == TIME_STEPPING and switching:
+        system = with_contacts_of_steps(system)
     if stepping.dt is None:
         stepping = replace(stepping, dt=ENVIRONMENT_STEP)
     options = many_options(
@@ -112,7 +115,6 @@ def make(
         )
     if system.nu == 0:
         raise ArgumentError(f"{system.name} has no actuators to act with", element=system.name)
-    check_contacts(system, switching, "an environment")
     start = system.neutral() if q is None else system.normalized(q)
     if q is None and system.nc:
         start = system.assemble(start).q
