@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -154,6 +156,22 @@ def test_environments_step_with_them() -> None:
     assert_allclose(up[:2], [0.5 * G * 0.05**2, G * 0.05], rtol=1e-6)
     with pytest.raises(ArgumentError, match="contact 'floor' opens and closes, which in environments only"):
         sr.gym.make(sr.System(mechanism), q=[0.0], method="rk4")
+
+
+def test_the_trajectory_can_be_saved_and_its_system_acts_in_steps_alone(tmp_path: Path) -> None:
+    found = stepped(leg(), [0.9, 0.3, -0.4], [0.0, 0.5, 0.0], 0.1, 1e-3)
+    found.save(tmp_path / "steps.nc")
+    again = sr.Trajectory.load(tmp_path / "steps.nc")
+    assert_allclose(sr.contact_wrenches(again, "foot").force, sr.contact_wrenches(found, "foot").force)
+    assert found.system is not None
+    with pytest.raises(
+        ArgumentError, match="contact 'foot' sticks without a limit of friction, which acts in steps"
+    ):
+        found.system.forward_dynamics(found.q[-1], found.v[-1])
+    with pytest.raises(
+        ArgumentError, match="contact 'foot' sticks without a limit of friction, which acts in steps"
+    ):
+        sr.simulate(found.system, found.q[-1], duration=0.1)
 
 
 def test_beside_geometries_without_closed_form_what_sticks_is_refused_by_name() -> None:

@@ -82,6 +82,18 @@ def test_controls_held_and_traced_act_between_events() -> None:
     assert_allclose(traced.final_v[0, 0], speed, atol=1e-12)
 
 
+def test_a_law_knows_which_contacts_hold() -> None:
+    """As in `simulate`: on the floor no acceleration is possible for a law of the plant itself."""
+    system = bouncer("frictionless")
+    law = sr.control.ProjectedInverseDynamics(system, ["z"], lambda t: [0.5])
+    made = sr.rollout(system, [[0.1], [0.3]], duration=0.2, dt=1e-2, control=law, method="rk4")
+    for k, start in enumerate((0.1, 0.3)):
+        alone = sr.simulate(
+            system, [start], duration=0.2, dt=1e-2, method="rk4", control=law, error_estimate=False
+        )
+        assert_allclose(made.final_q[k], alone.q[-1], rtol=0, atol=0)
+
+
 def test_starts_deep_below_and_beyond_limits() -> None:
     with pytest.raises(ArgumentError, match=r"ball: run 1: contact 'ground' begins 0.05 m below its plane"):
         sr.rollout(bouncer("coulomb"), [[0.2], [0.05]], duration=0.1, method="rk4")

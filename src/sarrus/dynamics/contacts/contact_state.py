@@ -20,6 +20,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK, OUT_OF_REACH
 from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.model.evaluations import Evaluations
@@ -222,6 +223,7 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
     """
     if not contacts:
         return False
+    require_limited_friction(system)
     if system.contact_geometries:
         name = system.contact_geometries[0]
         raise ArgumentError(

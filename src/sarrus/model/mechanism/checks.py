@@ -217,9 +217,13 @@ def winding(inductance: Any, resistance: Any, limits: Any, label: str) -> Windin
 
 
 def static_coefficient(given: float | None, sliding: float, label: Label) -> float | None:
-    """Return the coefficient of static friction, ≥ ``sliding``; None if none is given."""
-    if given is None:
-        return None
+    """Return the coefficient of static friction, ≥ ``sliding``; None if none is given.
+
+    inf beside 0 is a contact that sticks while it pushes, of the systems of steps in time
+    (`sarrus.motion.inputs.contacts_of_steps`).
+    """
+    if given is None or (given == float("inf") and sliding == 0.0):
+        return given
     static = nonnegative(given, "static_coefficient", label)
     if static < sliding:
         raise fault(

@@ -45,5 +45,6 @@ def _model(system: System) -> Model:
             friction="coulomb",
             friction_coefficient=0.0,
             static_coefficient=np.inf if sticks else 0.0,
+            raised=0.0,
         )
     return Model.of_mechanism(mechanism, system.model.driven.targets, None)

@@ -22,6 +22,7 @@ from sarrus.dynamics.contacts.contact_state import (
     penetrating_flanks,
     step_gaps,
 )
+from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.impacts.collisions import no_answer
 from sarrus.dynamics.model.inertia import lightness
@@ -237,6 +238,7 @@ class ContactRun:
 
     def attach_contact_modes(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
+        require_limited_friction(self.system)
         self.settings.event_slack, self.settings.slow_speed = (
             1.0,
             SLOW_SLIP * self.system.characteristic.length,

@@ -90,6 +90,9 @@ def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps | None, what: 
     """
     s, o, x = plan.system.copy(), plan.options, todo.states[run].copy()
     s.parameters.update(dict(zip(s.parameters, x[s.parts.p].tolist())))
+    control = plan.control.copy() if isinstance(plan.control, Law) else plan.control
+    if isinstance(control, Law) and plan.by_events:
+        control.join(s)  # so that the law knows which constraints are closed
     scheme, every = o.scheme, plan.every_step
     if scheme.adaptive:
         scheme = replace(scheme, dt=None if every is None else o.step * every)
@@ -105,7 +108,7 @@ def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps | None, what: 
     loop.jumps = jumps
     failure: SarrusError | None = None
     try:
-        loop.begin(x, plan.control.copy() if isinstance(plan.control, Law) else plan.control)
+        loop.begin(x, control)
     except SarrusError as error:
         failure, loop.status = error, Status.SWITCHING_FAILED
     if phased and loop.contact_run is not None:

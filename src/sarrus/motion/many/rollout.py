@@ -84,7 +84,7 @@ def rollout(
     parameters : values of ``system.parameters`` by name, numbers or (runs,). Parameters that are not named keep the
         system's values.
     control : u(q, v, t), traced and compiled as in `simulate`, or a law of `sarrus.control`. A law starts anew in every
-        run and computes with the parameters of its own system.
+        run and computes with the parameters of its own system; by events, a law of this system with those of the run.
     every : number of steps between two samples (of intervals ``dt``, with an adaptive method); start and end are
         samples too. Default: the end alone.
     reduce : any of "min", "max", "mean" and "rms", over all steps (over the samples, if ``every`` is given, or the
