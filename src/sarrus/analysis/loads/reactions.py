@@ -19,7 +19,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.open_forces import push_count
+from sarrus.dynamics.contacts.open_forces import push_count, pushes_of
 from sarrus.dynamics.system import System
 from sarrus.symbolic.multibody.connections import Connection
 
@@ -256,7 +256,7 @@ def reactions(
     solved = system.forward_dynamics(at, speed, x[system.parts.u], t, tau, contacts=contacts, throw=throw)
     ways, pushes = None, np.zeros(push_count(system))
     if solved.contacts is not None:
-        pushes, ways = solved.contacts.forces[: len(pushes)], solved.contacts.ways
+        pushes, ways = pushes_of(system, at, t, solved.contacts.forces), solved.contacts.ways
     loads = evaluated(system, np.concatenate([x, solved.a, solved.multipliers, pushes])[None])
     seen = viewpoint(system, found, loads, frame, points)
     share = shared_load(system, shared, loads, seen, x, solved.multipliers, solved.rank, ways)

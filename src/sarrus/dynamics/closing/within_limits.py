@@ -26,7 +26,7 @@ def bring_inside(system: Evaluations, q: Array, t: float, free: Array) -> tuple[
     solved by shortest steps in the kinetic metric; velocities with ``free`` (nv,) zero are locked.
     """
     gaps = _Gaps(system, t)
-    rows = Rows(system, system.nh + len(gaps.heads), gaps.residual, gaps.jacobian)
+    rows = Rows(system, system.nh + len(gaps.names), gaps.residual, gaps.jacobian)
     rng, best, left, iterations = np.random.default_rng(9), q, gaps.names_outside(q), 0
     for attempt in range(INSIDE_STARTS + 1):
         if not left and attempt:
@@ -43,19 +43,32 @@ def bring_inside(system: Evaluations, q: Array, t: float, free: Array) -> tuple[
 
 
 class _Gaps:
-    """Gaps of stops and contacts at a fixed time, as equations g_k = 0 for the negative ones."""
+    """Gaps of stops and contacts at a fixed time, as equations g_k = 0 for the negative ones.
+
+    Of geometries whose contacts a narrow phase finds each pair has one gap, the smallest one if it is negative.
+    """
 
     def __init__(self, system: Evaluations, t: float) -> None:
         self.system, self.t = system, t
         self.own = [one for one in contact_elements(system) if one.kind != "friction"]
         self.heads = [one.rows.start for one in self.own]
         self.units = np.array([one.unit for one in self.own])
+        self.names = (*(one.name for one in self.own), *system.contact_geometries)
         self.bounds, self.still = joint_limits(system).bounds, np.zeros(system.nv)
 
     def _at(self, q: Array) -> tuple[Array, Array]:
         """Return the gaps and their derivatives along velocities, in characteristic lengths and radians."""
-        found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
-        return found.gaps[: len(self.own)] / self.units, found.rows[self.heads] / self.units[:, None]
+        found = contact_row_state(self.system, q, self.still, self.t, self.bounds, 0.0)
+        gaps, rows = found.gaps[: len(self.own)] / self.units, found.rows[self.heads] / self.units[:, None]
+        if found.geometry is None:
+            return gaps, rows
+        pairs, length = self.system.contact_geometries, self.system.characteristic.length
+        more, heads = np.zeros(len(pairs)), np.zeros((len(pairs), self.system.nv))
+        for one in found.geometry.points:
+            k = pairs.index(one.pair.name)
+            if one.gap / length < more[k]:
+                more[k], heads[k] = one.gap / length, found.geometry.rows[one.rows.start] / length
+        return np.concatenate([gaps, more]), np.vstack([rows, heads])
 
     def residual(self, q: Array) -> Array:
         """Return φ and the gaps, with zeros for positive gaps."""
@@ -70,4 +83,4 @@ class _Gaps:
 
     def names_outside(self, q: Array) -> tuple[str, ...]:
         """Return the names of the stops and contacts with negative gaps at q."""
-        return tuple(one.name for one, gap in zip(self.own, self._at(q)[0]) if not gap >= -INSIDE)
+        return tuple(name for name, gap in zip(self.names, self._at(q)[0]) if not gap >= -INSIDE)

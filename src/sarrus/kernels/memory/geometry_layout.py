@@ -111,6 +111,8 @@ class StoredContact(Record):
 N_MET, N_SEEN, N_KEPT = len(RawContact.fields), len(ContactPoint.fields), len(StoredContact.fields)
 # Numbers of an entry of the log, a time before what is kept, and of a pose.
 N_LOGGED, N_POSE = 1 + N_KEPT, 12
+# Rows of a contact at the most: normal, two tangents, torsion, two of rolling.
+WIDEST = 6
 
 
 class GeometryWork(NamedTuple):

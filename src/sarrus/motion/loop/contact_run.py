@@ -22,6 +22,7 @@ from sarrus.dynamics.contacts.contact_state import (
     penetrating_flanks,
     step_gaps,
 )
+from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
@@ -53,7 +54,6 @@ from sarrus.kernels.platform.c_function import (
     mode_projection,
     time_step,
 )
-from sarrus.motion.loop.geometry_run import GeometryRun
 from sarrus.motion.loop.lane_functions import lane_slope, suits_lanes
 from sarrus.motion.loop.tolerances import EVIDENT_SPEED
 from sarrus.motion.records.geometry_log import NONE, ContactLog, contact_log
@@ -132,7 +132,7 @@ class ContactRun:
         contact_table.settings, contact_table.problem = settings, self.problem
         self.geometry_run = None
         if system.contact_geometries:
-            self.geometry_run = GeometryRun(system)
+            self.geometry_run = GeometryArrays(system)
             self.geometry_run.share(self._rows())
             contact_table.geometry = self.geometry_run.table
         self.slots, self._log, self._logged = np.zeros(0), np.zeros(0), list[Array]()
@@ -388,7 +388,8 @@ class ContactRun:
         if self.geometry_run is None:
             return NONE
         self.drain()
-        return contact_log(tuple(c.name for c in self.geometry_run.contacts), self._logged, t)
+        names = tuple(c.name for c in self.geometry_run.contacts)
+        return contact_log(names, self.geometry_run.reversed_pairs, self._logged, t)
 
     def solve(self, t: float) -> bool:
         """Solve the contact problem of a step from t that the kernel has given up, for it to go on from.
