@@ -249,9 +249,7 @@ def mobility(
     tolerance : singular values below this multiple of the largest one nearby count as zero; default 1e-6, or more if
         the digits of the model require it (`sarrus.dynamics.model.model_precision`). Metres and radians weigh the same.
     contacts : True examines contacts with Coulomb friction and stops of joints, see
-        `sarrus.analysis.mobility.contact_freedoms.ContactFreedoms`; dry friction of joints is left out. Contacts
-        between geometries without closed form exist in runs only and are an `ArgumentError`, unless ``contacts`` is
-        False.
+        `sarrus.analysis.mobility.contact_freedoms.ContactFreedoms`; dry friction of joints is left out.
     """
     check_is("mobility", system, System)
     acting = takes_part(system, contacts)

@@ -275,7 +275,7 @@ def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     gaps = limits.signs * (limits.bounds - q[limits.places]) * size.coordinates[limits.places]
     if gaps.min(initial=np.inf) <= AT_BOUND:
         return False
-    if system.contact_geometries and geometry_contacts(system, q, t).points:
+    if system.contact_geometries and touching(system, q, t):
         return False
     if not system.equations.friction_contacts:
         return True
@@ -456,6 +456,13 @@ def geometry_contacts(
 
     reach = AT_BOUND * system.characteristic.length
     return GeometryContacts(system, q, t, reach if within is None else within)
+
+
+def touching(system: Evaluations, q: Array, t: float) -> bool:
+    """Tell whether a narrow phase finds a closed contact at q and t."""
+    from sarrus.dynamics.contacts.geometry_state import arrays_of  # here: few systems need it
+
+    return bool(arrays_of(system).look(system.pack(q, t=t), AT_BOUND * system.characteristic.length))
 
 
 def _geometry_elements(

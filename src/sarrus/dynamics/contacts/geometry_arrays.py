@@ -187,7 +187,7 @@ class GeometryArrays:
     def _found(self, kernel: Kernel, x: Array, within: float, rows: int) -> int:
         """Return the number of contacts that a kernel finds, with room for all and for ``rows`` of each."""
         while True:
-            if rows and len(self.room) != sum(cl.geometry_sizes(self.table, rows * self.table.room, 0)):
+            if len(self.room) < sum(cl.geometry_sizes(self.table, rows * self.table.room, 0)):
                 self.make_room(rows * self.table.room, 0)
             count = kernel(self.table, x, int(np.ceil(within * MICROMETRES_PER_METRE)))
             if count >= 0:

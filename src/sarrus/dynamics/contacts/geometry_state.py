@@ -22,6 +22,7 @@ from sarrus.dynamics.contacts.surface_features import (
     Feature,
     Surface,
     contact_rates,
+    cross,
     feature_at,
     surface_of,
 )
@@ -143,7 +144,7 @@ class GeometryContacts:
     def rates(self, one: GeometryPoint, twist: Array) -> ContactRates:
         """Return the rates of contact point and normal for the twists of the bodies."""
         bodies = [
-            Body(own[0] + np.cross(own[1], one.point - origin), own[1])
+            Body(own[0] + cross(own[1], one.point - origin), own[1])
             for own, origin in zip(self._of(twist, one), self._origins(one))
         ]
         return contact_rates(one.features, (bodies[0], bodies[1]), one.axes[0], one.gap + one.pair.margin)
@@ -174,7 +175,7 @@ class GeometryContacts:
             add_wrench(change, one.bodies, self._origins(one), one.point, *turned.wrench(own))
             for sign, body in zip((-1.0, 1.0), one.bodies):
                 if body >= 0:
-                    change[body, 3:] += sign * np.cross(moved.point - twist[body, 0], force)
+                    change[body, 3:] += sign * cross(moved.point - twist[body, 0], force)
         held = _native(
             self.system, "geometry stiffness", wrench_stiffness, self.q, way, self.t, self.wrenches(forces)
         )
@@ -215,8 +216,8 @@ class GeometryContacts:
         total = np.zeros((2, 2, 3))
         for sign, own, origin in zip((-1.0, 1.0), self._of(twist, one), self._origins(one)):
             arm = one.point - origin
-            velocity = own[0] + np.cross(own[1], arm)
-            rate = own[2] + np.cross(own[3], arm) + np.cross(own[1], moved.point - own[0])
+            velocity = own[0] + cross(own[1], arm)
+            rate = own[2] + cross(own[3], arm) + cross(own[1], moved.point - own[0])
             total += sign * np.array([[velocity, rate], own[1::2]])
         return total[0], total[1]
 
@@ -287,7 +288,7 @@ def add_wrench(
     for sign, body, origin in zip((-1.0, 1.0), bodies, origins):
         if body >= 0:
             total[body, :3] += sign * force
-            total[body, 3:] += sign * (moment + np.cross(point - origin, force))
+            total[body, 3:] += sign * (moment + cross(point - origin, force))
 
 
 def _turned(one: GeometryPoint, moved: ContactRates) -> Array:
@@ -298,6 +299,6 @@ def _turned(one: GeometryPoint, moved: ContactRates) -> Array:
 
 def _tangents(normal: Array) -> tuple[Array, Array]:
     """Return the tangents of `sarrus.kernels.contact.geometry_parts.tangent`."""
-    first = np.cross(np.eye(3)[int(np.argmin(np.abs(normal)))], normal)
+    first = cross(np.eye(3)[int(np.argmin(np.abs(normal)))], normal)
     first /= np.linalg.norm(first)
-    return first, np.cross(normal, first)
+    return first, cross(normal, first)

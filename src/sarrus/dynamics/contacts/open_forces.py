@@ -63,6 +63,12 @@ def open_forces(
     left[: system.nc][holds] = size.rows[holds, None] * found
     if ways is not None:
         left[system.nc :] = push_map(system, q, t, ways @ touching)
+        if system.contact_geometries:  # forces of a pair that balance each other change no wrench
+            weights = np.ones((len(left), 1))
+            moments = weights[system.nc + row_count(system) :].reshape(-1, 6)[:, 3:]
+            moments /= size.length
+            weights[: system.nc][holds] /= size.rows[holds, None]
+            left = product(left, ranked(weights * left, cut=FINE_RANK_CUT).right)
     return left
 
 
