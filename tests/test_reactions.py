@@ -286,7 +286,10 @@ def test_contacts_between_geometries_act_on_joints(tmp_path: Path) -> None:
         mechanism = sr.load(path)
     mechanism.add_geometry_contacts()
     system = sr.System(mechanism)
-    for tau in ([0.0, 0.0], [-5.0, 0.0]):  # the floor carries the weight and τ, which passes through the joint
+    for tau in (
+        [0.0, 0.0],
+        [-5.0, 0.0],
+    ):  # the floor carries the weight and τ, which passes through the joint
         found = sr.reactions(system, system.neutral(), tau=tau)["slide"]
         assert found.force[2] == pytest.approx(tau[0], abs=1e-9)
     falls = sr.reactions(system, system.neutral(), contacts=False)

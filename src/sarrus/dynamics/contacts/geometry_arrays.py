@@ -16,6 +16,7 @@ from sarrus.dynamics.contacts.narrow_phase import (
     functions,
     geometry_model,
 )
+from sarrus.dynamics.contacts.surface_features import faces_of, surface_of
 from sarrus.dynamics.contacts.tolerances import MICROMETRES_PER_METRE
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.memory import contact_problem_layout as cp
@@ -25,6 +26,8 @@ from sarrus.kernels.platform.c_function import Kernel, find_contact_rows, find_c
 from sarrus.model.mechanism.pose import rotation_of_quaternion
 from sarrus.symbolic.multibody.geometry_bodies import components, geometry_bodies, motions, places
 
+# Corners of a face at the most, so that the corners of an overlap are no more than `MOST_CONTACTS`.
+MOST_CORNERS = MOST_CONTACTS // 2
 # Contacts that there is room for at first: so many, and so many of each body.
 _ROOM, _EACH = 16, 8
 
@@ -49,6 +52,7 @@ class GeometryArrays:
         table.contacts = self._kept(np.zeros(MOST_CONTACTS * table.stride))
         self._set_bodies(system, bodies, [g.body for g in geoms])
         self._set_pairs(list(names), bodies, [g.body for g in geoms])
+        self._set_faces(system)
         self.room = np.zeros(0)
         table.room = room or min(_ROOM + _EACH * len(bodies), 8 * len(self.contacts))
 
@@ -130,6 +134,33 @@ class GeometryArrays:
         )
         table.event_functions = self._floats([c.margin for c in contacts])
         table.restitution = self._floats([c.restitution for c in contacts])
+
+    def _set_faces(self, system: Evaluations) -> None:
+        """Fill in the flat faces of boxes, cylinders and meshes."""
+        table, geoms = self.table, self.geoms
+        self.surfaces = system.model.cached(
+            "geometry surfaces", lambda: [surface_of(self.model, g.kind, k) for k, g in enumerate(geoms)]
+        )
+        found = system.model.cached("geometry faces", lambda: [faces_of(one) for one in self.surfaces])
+        faces = [face for own in found for face in own]
+        sizes = [len(corners) for _, corners in faces]
+        largest = max((size for size in sizes if size <= MOST_CORNERS), default=0)
+        table.face_starts = self._integers([0, *accumulate(map(len, found))])
+        table.face_normals = self._floats([x for normal, _ in faces for x in normal] or [0.0])
+        table.face_firsts = self._integers([0, *accumulate(sizes)])
+        table.face_corners = self._floats([x for _, corners in faces for x in corners.ravel()] or [0.0])
+        table.rounds = self._integers([int(geom.kind == "cylinder") for geom in geoms])
+        flat = [bool(own) and max(len(part) for _, part in own) <= MOST_CORNERS for own in found]
+        exact = {"plane": ("plane", "box"), "box": ("box",)}  # MuJoCo's functions for these keep all corners
+        table.flats = self._integers(
+            [
+                int(flat[a] and flat[b] and geoms[b].kind not in exact.get(geoms[a].kind, ()))
+                for a, b in zip(self.ones, self.others)
+            ]
+        )
+        table.polygon_size = 3 * 3 * largest
+        table.polygon = self._floats(np.zeros(3 * largest + 2 * int(table.polygon_size) + 1))
+        table.radii = self._floats([one.radius for one in self.surfaces])
 
     def share(self, rows: list[list[int]]) -> None:
         """Set the velocities that each row depends on, for the rows that are present in every step."""

@@ -24,7 +24,6 @@ from sarrus.dynamics.contacts.surface_features import (
     contact_rates,
     cross,
     feature_at,
-    surface_of,
 )
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.model.mechanism.elements import CONTACT_ROWS, GeometryContact
@@ -75,7 +74,7 @@ class GeometryContacts:
         self.system, self.q, self.t, self.still = system, q, t, np.zeros(system.nv)
         arrays = arrays_of(system)
         found, self.rows = arrays.rows(system.pack(q, None, None, t), within, system.nv)
-        surfaces = surfaces_of(system, arrays)
+        surfaces = arrays.surfaces
         count: dict[str, int] = {}
         self.points, start = list[GeometryPoint](), 0
         for seen in found:
@@ -268,14 +267,6 @@ def arrays_of(system: Evaluations) -> GeometryArrays:
         of_thread.arrays = GeometryArrays(system)
     arrays: GeometryArrays = of_thread.arrays
     return arrays
-
-
-def surfaces_of(system: Evaluations, arrays: GeometryArrays) -> list[Surface]:
-    """Return the surfaces of all geometries of the narrow phase."""
-    return system.model.cached(
-        "geometry surfaces",
-        lambda: [surface_of(arrays.model, geom.kind, k) for k, geom in enumerate(arrays.geoms)],
-    )
 
 
 def add_wrench(

@@ -22,6 +22,8 @@ from sarrus.dynamics.contacts.tolerances import FLAT_SURFACE, ON_FEATURE
 from sarrus.kernels.linalg.ranked import ranked
 
 _NO_WAYS, _UNITS = np.zeros((0, 3)), np.eye(3)
+# Corners of the polygon that stands for the end of a cylinder where it lies flat: their chords are 3 % from the rim.
+CORNERS_OF_CIRCLE = 12
 
 
 def cross(a: Array, b: Array) -> Array:
@@ -73,6 +75,40 @@ def surface_of(model: Any, kind: str, number: int) -> Surface:
     corners = np.array(model.mesh_vert[first : first + count], dtype=float)
     hull = ConvexHull(corners)
     return Surface(kind, size, radius, corners, _edges(hull.simplices, hull.equations[:, :3]))
+
+
+def faces_of(surface: Surface) -> list[tuple[Array, Array]]:
+    """Return the flat faces of a geometry: outward normal (3,) and corners (n, 3) [m] in order, none of a plane.
+
+    Corners are counterclockwise about the normal. The ends of a cylinder have `CORNERS_OF_CIRCLE` corners.
+    """
+    size, found = surface.size, []
+    if surface.kind == "plane":
+        found.append((_UNITS[2], _NO_WAYS))
+    if surface.kind == "box":
+        for k in range(3):
+            for side in (1.0, -1.0):
+                u, w = size[(k + 1) % 3] * _UNITS[(k + 1) % 3], side * size[(k + 2) % 3] * _UNITS[(k + 2) % 3]
+                middle = side * size[k] * _UNITS[k]
+                found.append((side * _UNITS[k], middle + np.array([u + w, w - u, -u - w, u - w])))
+    if surface.kind == "cylinder":
+        angles = 2.0 * np.pi * np.arange(CORNERS_OF_CIRCLE) / CORNERS_OF_CIRCLE
+        for side in (1.0, -1.0):
+            ring = np.column_stack([np.cos(angles), side * np.sin(angles), np.zeros(len(angles))])
+            found.append((side * _UNITS[2], size[0] * ring + side * size[1] * _UNITS[2]))
+    if surface.kind == "mesh":
+        from scipy.spatial import ConvexHull  # here: it takes long to import
+
+        hull = ConvexHull(surface.corners)
+        normals, left = hull.equations[:, :3], np.arange(len(hull.simplices))
+        while len(left):
+            normal = normals[left[0]]
+            together = normals[left] @ normal > 1.0 - FLAT_SURFACE
+            corners = surface.corners[np.unique(hull.simplices[left[together]])]
+            left = left[~together]
+            ways, u = corners - corners.mean(axis=0), _plane(normal)
+            found.append((normal, corners[np.argsort(np.arctan2(ways @ u[1], ways @ u[0]))]))
+    return found
 
 
 def _edges(triangles: Array, normals: Array) -> Array:
