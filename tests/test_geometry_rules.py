@@ -154,19 +154,3 @@ def test_geometries_are_written_for_mujoco(tmp_path):
     mechanism.to_mjcf(tmp_path / "written.xml", contacts="geoms")
     again = sr.load(tmp_path / "written.xml")
     assert set(again.add_geometry_contacts()) == set(mechanism.geometry_contacts.values())
-
-
-def test_statics_say_that_they_do_not_know_them() -> None:
-    mechanism = scene("box")
-    add_free(mechanism, "box", "box", (0.1, 0.1, 0.1), (0.0, 0.0, 0.1))
-    mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=False)
-    system = sr.System(mechanism)
-    q = system.neutral()
-    for call in (
-        lambda **more: sr.equilibrium(system, q, throw=False, **more),
-        lambda **more: system.inverse_dynamics(q, np.zeros(6), np.zeros(6), **more),
-        lambda **more: sr.mobility(system, q, **more),
-    ):
-        with pytest.raises(sr.ArgumentError, match="act in runs only; contacts=False leaves"):
-            call()
-    assert sr.mobility(system, q, contacts=False).contacts is None

@@ -274,16 +274,23 @@ def test_errors_say_what_would_be_right() -> None:
         sr.reactions(system, [0.0])
 
 
-def test_contacts_between_geometries_are_refused_by_name(tmp_path: Path) -> None:
+def test_contacts_between_geometries_act_on_joints(tmp_path: Path) -> None:
     path = tmp_path / "boxes.xml"
     path.write_text("""
 <mujoco><worldbody><geom name="floor" type="box" size="1 1 .1"/>
-  <body name="crate" pos="0 0 .3"><freejoint name="loose"/><geom name="box" type="box" size=".1 .1 .1"/></body>
+  <body name="crate" pos="0 0 .2"><joint name="slide" type="slide" axis="0 0 1"/><joint name="wind" axis="0 0 1"/>
+    <inertial pos="0 0 0" mass="2" diaginertia="0.01 0.01 0.01"/>
+    <geom name="box" type="box" size=".1 .1 .1"/></body>
 </worldbody></mujoco>""")
     with pytest.warns(sr.ModelWarning):
         mechanism = sr.load(path)
     mechanism.add_geometry_contacts()
     system = sr.System(mechanism)
-    with pytest.raises(sr.ArgumentError, match="contacts between geometries without closed form, such as"):
-        sr.reactions(system, system.neutral())
-    assert sr.reactions(system, system.neutral(), contacts=False).status.ok
+    for tau in (
+        [0.0, 0.0],
+        [-5.0, 0.0],
+    ):  # the floor carries the weight and τ, which passes through the joint
+        found = sr.reactions(system, system.neutral(), tau=tau)["slide"]
+        assert found.force[2] == pytest.approx(tau[0], abs=1e-9)
+    falls = sr.reactions(system, system.neutral(), contacts=False)
+    assert falls.a[0] == pytest.approx(-9.81)

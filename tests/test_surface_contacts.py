@@ -10,8 +10,8 @@ from scipy.integrate import solve_ivp
 import sarrus as sr
 from geometry_scenes import G, add_free, scene
 from sarrus.dynamics.contacts.contact_state import contact_gaps, contact_row_state
+from sarrus.dynamics.contacts.narrow_phase import geometry_model
 from sarrus.model.mechanism.pose import Pose, rotation_of_quaternion
-from sarrus.motion.loop.narrow_phase import geometry_model
 
 SIZES = {
     "plane": (), "sphere": (0.11,), "capsule": (0.07, 0.15), "ellipsoid": (0.1, 0.15, 0.08), "mesh": (),

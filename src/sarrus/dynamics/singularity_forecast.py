@@ -156,9 +156,7 @@ def forecast_at(work: Workspace, q: Array, v: Array, u: Array | None, t: float) 
             name, nothing, sigma, rate, sigma, nothing, nothing, read_only(where), closures, reason
         )
 
-    if work.contact_geometries or (
-        takes_part(work, True) and not (all_between(work, q) or all_open(work, q, t))
-    ):
+    if takes_part(work, True) and not (all_between(work, q) or all_open(work, q, t)):
         return outcome("undecided", "contacts, stops or dry friction act, which the quadric does not contain")
     if not sigma > FINE_RANK_CUT * max(rows.largest, 1.0):
         return outcome("undecided", "this is a singular configuration")

@@ -212,8 +212,8 @@ class System(Evaluations):
         INFEASIBLE. Both are raised with the names in the message. With friction several accelerations may satisfy the
         laws; one of them is returned. A joint beyond its limit has its stop there: it may return and goes no further
         out. ``contacts=False`` ignores all of them; contacts and closures that are constraints hold as ``parameters``
-        say. Raises `ArgumentError` for a contact below its plane by more than 1e-6 lengths, and for contacts between
-        geometries without closed form, which act in runs only.
+        say. Contacts between geometries without closed form are those that a narrow phase finds at q, NAME-NAME.1, … of
+        a pair. Raises `ArgumentError` for a contact below its plane by more than 1e-6 lengths.
 
         Parameters: q (nq,), v (nv,), u (nu,) controls, t [s], tau (nv,) applied generalized force.
         """

@@ -28,7 +28,7 @@ from sarrus.motion.loop.kept_invariants import known_of
 from sarrus.motion.loop.limits import find_limit_crossings, has_limits, limit_met
 from sarrus.motion.loop.path_jumps import missed_jump
 from sarrus.motion.loop.unreachable_motion import unreachable_motion
-from sarrus.motion.records.geometry_log import NONE
+from sarrus.motion.records.geometry_log import NONE, merged
 from sarrus.motion.records.quantities import Quantities, RunRows
 from sarrus.motion.records.records import EventRecord
 from sarrus.motion.records.surface_log import meetings_in_closed_form
@@ -83,7 +83,10 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         parameters={name: s.parameters[name] for name in s.equations.design_parameters},
     )
     if s.surface_contacts and loop.contact_run is not None:
-        trajectory = trajectory.revised(contact_log=meetings_in_closed_form(s, trajectory))
+        contact_log = meetings_in_closed_form(s, trajectory)
+        if trajectory.contact_log.names:
+            contact_log = merged(trajectory.contact_log, contact_log)
+        trajectory = trajectory.revised(contact_log=contact_log)
     if loop.contact_run is not None and status in (Status.OK, Status.EVENT):
         trajectory = _with_energy_looked_at(s, trajectory)
         if trajectory.contact_residual > CONTACT_RESIDUAL:

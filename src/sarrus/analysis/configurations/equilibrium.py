@@ -123,8 +123,8 @@ def equilibrium(
     u : (nu,) inputs, default zero; not with ``hold``. tau : (nv,) applied generalized force, constant.
     hold, stable, within_limits : see above.
     t : time [s] of forces and constraints that depend on it.
-    contacts : False leaves contacts, stops and dry friction out. Contacts between geometries without closed form exist
-        in runs only and are an `ArgumentError` unless ``contacts`` is False.
+    contacts : False leaves contacts, stops and dry friction out. Contacts between geometries without closed form are
+        found anew at each configuration.
     throw : raise `SolveError` for NOT_ACHIEVABLE and INFEASIBLE; its ``result`` is the best answer found.
 
     Redundant rows: λ has least norm. Rigid: the force is balanced along the finite motions; status RIGID if a force

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -23,13 +24,15 @@ from sarrus.base.status import Status
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close, comparable, stays_closed
 from sarrus.dynamics.contacts.contact_state import (
+    ContactRowState,
     ContactState,
     Mode,
-    contact_elements,
     contact_row_state,
     contact_state,
+    geometry_contacts,
     opposite_flanks,
 )
+from sarrus.dynamics.contacts.geometry_state import GeometryContacts
 from sarrus.dynamics.contacts.support_reactions import SupportReactions
 from sarrus.dynamics.model.control_metric import default_weights
 from sarrus.dynamics.model.derivatives import stiffness_times
@@ -82,9 +85,7 @@ class StaticContacts:
         self.system, self.t, self.loads = system, t, loads
         self.still = np.zeros(system.nv)
         self.held: SupportReactions | None = None
-        self.elements = contact_elements(system)
         self.bounds = bounds_at(joint_limits(system), start)
-        self.units = np.array([one.unit for one in self.elements])
 
     def free(self, jacobian: Array, rank: int) -> Array:
         """Return the motions that A leaves, as rows, orthonormal in characteristic units."""
@@ -107,10 +108,10 @@ class StaticContacts:
     def holding(self, state: ContactState, load: SupportReactions) -> Carried:
         """Return the velocities that contacts with these forces hold."""
         least = FORCE_OF_NONE * float(np.abs(load.forces).max(initial=0.0))
-        rough = any(one.static > 0.0 and one.name in load.carrying for one in self.elements)
+        rough = any(one.static > 0.0 and one.name in load.carrying for one in state.elements)
         slips = rough and not load.holds_with(1.0 - ON_VERGE)
         verge, held, grazing = slips, [], []
-        for one, mode in zip(self.elements, state.modes):
+        for one, mode in zip(state.elements, state.modes):
             rows, force = state.rows[one.rows], load.forces[one.rows]
             if mode is Mode.OPEN:
                 continue
@@ -141,27 +142,29 @@ class StaticContacts:
 
     def is_deep(self, q: Array) -> bool:
         """Return whether a contact penetrates by more than 1e-6 characteristic lengths."""
-        gaps = contact_row_state(self.system, q, self.still, self.t, self.bounds).gaps
-        return any(gap < -one.reach for one, gap in zip(self.elements, gaps) if one.kind == "contact")
+        found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
+        return any(gap < -one.reach for one, gap in zip(found.elements, found.gaps) if one.kind == "contact")
 
     def contact(self, q: Array) -> Array:
         """Return q with contacts and stops that are open or penetrate by up to 1e-6 lengths moved to a gap of zero."""
         for _ in range(3):
             found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
+            elements = found.elements
             near = [
                 k
-                for k, one in enumerate(self.elements)
+                for k, one in enumerate(elements)
                 if one.kind != "friction" and abs(found.gaps[k]) <= one.reach
             ]
-            between = {k for pair in opposite_flanks(self.elements, near) for k in pair}
+            between = {k for pair in opposite_flanks(elements, near) for k in pair}
             near = [k for k in near if k not in between]  # whichever flank pushes, there is next to no play
-            gaps = found.gaps[near] / self.units[near]
+            units = np.array([elements[k].unit for k in near])
+            gaps = found.gaps[near] / units
             if np.abs(gaps).max(initial=0.0) <= CONTACT_PLACED:
                 break
             size = self.system.characteristic
-            rows = found.rows[[self.elements[k].rows.start for k in near]] / size.columns
+            rows = found.rows[[elements[k].rows.start for k in near]].reshape(len(near), -1) / size.columns
             loops = size.scaled_rows(self.system.constraint_jacobian(q, t=self.t))
-            both = np.vstack([loops, rows / self.units[near][:, None]])
+            both = np.vstack([loops, rows / units[:, None]])
             step = ranked(both, relative=RANK_CUT).solve(np.concatenate([np.zeros(len(loops)), -gaps]))
             q = close(self.system, self.system.move(q, step / size.columns), self.t)
         return q
@@ -175,29 +178,32 @@ class StaticContacts:
         the velocity, so that gaps at its end are ≥ 0. G is the stiffness with all eigenvalues positive: steps are
         Newton steps near a stable equilibrium and short elsewhere.
         """
-        size, reach, forces, before = self.system.characteristic, LONGEST_STEP, None, None
-        contacts = [
-            (one.rows.stop - one.rows.start, one.static) for one in self.elements if np.isinf(one.limit)
-        ]
-        dry = [(1, one.limit) for one in self.elements if not np.isinf(one.limit)]
-        heads = [one.rows.start for one in self.elements if np.isinf(one.limit)]
+        size, reach, before = self.system.characteristic, LONGEST_STEP, None
+        names: tuple[str, ...] = ()
+        forces = np.zeros(0)
         for count in range(CONTACT_STEPS):
             jacobian = self.system.constraint_jacobian(q, t=self.t)
             basis = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank).T
-            found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
+            found = contact_row_state(
+                self.system, q, self.still, self.t, self.bounds, 2.0 * reach * size.length
+            )
+            sorted_rows = SortedRows.of(found)
             load = self.loads(q)
-            forces = np.zeros(len(found.rows)) if forces is None else forces
+            known = dict(zip(names, forces))
+            names = found.names
+            forces = np.array([known.get(name, 0.0) for name in names])
             push, rows = basis.T @ load, found.rows @ basis
             left = float(np.linalg.norm(push + rows.T @ forces))
-            values, vectors = np.linalg.eigh(
-                self.stiffness(q, u, load, forces, jacobian, basis, cut, found.rows)
-            )
+            values, vectors = np.linalg.eigh(self.stiffness(q, u, load, forces, jacobian, basis, cut, found))
             largest = max(float(np.abs(values).max(initial=0.0)), float(np.linalg.norm(push)), LEAST_DIVISOR)
             root = 1.0 / np.sqrt(np.maximum(np.abs(values), SOFT_DIRECTION * largest) + left / reach)
             H = rows @ vectors * root
             given = H @ (root * (vectors.T @ push))
-            given[heads] += found.gaps[: len(heads)]
-            answer = solve_contact_problem(H, given, contacts, dry, start=forces, throw=False)
+            order, contacts = sorted_rows.order, sorted_rows.contacts
+            given[sorted_rows.heads] += found.gaps[: len(contacts)]
+            answer = solve_contact_problem(
+                H[order], given[order], contacts, sorted_rows.dry, start=forces[order], throw=False
+            )
             y = vectors @ (root * (root * (vectors.T @ push) + answer.change))
             length = float(np.linalg.norm(y))
             near = answer.status is Status.NOT_CONVERGED and answer.residual <= CONTACTS_SOLVED
@@ -219,7 +225,9 @@ class StaticContacts:
             )
             reach = reach / 4 if turns else min(2.0 * reach, LONGEST_STEP)
             last = np.inf if before is None else float(np.linalg.norm(before))
-            q, forces, before = p, answer.forces, along
+            q, before = p, along
+            forces = np.zeros(len(names))
+            forces[order] = answer.forces
             if (
                 length <= SETTLED_STEP
                 or (length <= SHORTEST_REST_STEP and 2.0 * length > last)
@@ -237,18 +245,34 @@ class StaticContacts:
         jacobian: Array,
         basis: Array,
         cut: float,
-        rows: Array,
+        found: ContactRowState,
     ) -> Array:
         """Return the symmetric stiffness along a basis, with the forces of contacts and loops constant."""
         rank = ranked(comparable(self.system, jacobian), cut).rank
-        multipliers = self.system.characteristic.least_multipliers(jacobian, rank, -(load + rows.T @ forces))
-        columns = [self.stiffness_times(q, u, multipliers, forces, way) for way in basis.T]
+        multipliers = self.system.characteristic.least_multipliers(
+            jacobian, rank, -(load + found.rows.T @ forces)
+        )
+        columns = [self.stiffness_times(q, u, multipliers, forces, way, found.geometry) for way in basis.T]
         K = basis.T @ np.array(columns).reshape(len(columns), self.system.nv).T
         return np.asarray((K + K.T) / 2)
 
-    def stiffness_times(self, q: Array, u: Array, multipliers: Array, forces: Array, way: Array) -> Array:
-        """Return −d/ds (f + Aᵀλ + Jᵀ r) along a way, with u, λ and r constant."""
+    def stiffness_times(
+        self,
+        q: Array,
+        u: Array,
+        multipliers: Array,
+        forces: Array,
+        way: Array,
+        geometry: GeometryContacts | None = None,
+    ) -> Array:
+        """Return −d/ds (f + Aᵀλ + Jᵀ r) along a way, with u, λ and r constant.
+
+        ``geometry`` are the contacts between geometries of r, by default those that are closed at q.
+        """
         out = stiffness_times(self.system, q, u, multipliers, way, self.t)
+        if self.system.contact_geometries:
+            geometry = geometry or geometry_contacts(self.system, q, self.t)
+            out = out + geometry.stiffness_times(forces[len(forces) - len(geometry.rows) :], way)
         if not self.system.equations.friction_contacts:
             return out
         e = self.system.equations
@@ -260,3 +284,28 @@ class StaticContacts:
 
         native = self.system.compiled.named("touch stiffness", outputs, {"forces": count})
         return out + native(np.concatenate([self.system.pack(q, way, u, self.t), forces[:count]]))
+
+
+class SortedRows(NamedTuple):
+    """Rows in the order of the contact problem: contacts and stops, then dry friction.
+
+    ``order`` are the numbers of the rows, ``heads`` those of the normals; blocks as (number of rows, coefficient or
+    limit).
+    """
+
+    order: list[int]
+    heads: list[int]
+    contacts: list[tuple[int, float]]
+    dry: list[tuple[int, float]]
+
+    @classmethod
+    def of(cls, found: ContactRowState) -> SortedRows:
+        """Return the order of the rows of a state."""
+        pushing = [one for one in found.elements if np.isinf(one.limit)]
+        rubbing = [one for one in found.elements if not np.isinf(one.limit)]
+        return cls(
+            [k for one in (*pushing, *rubbing) for k in range(one.rows.start, one.rows.stop)],
+            [one.rows.start for one in pushing],
+            [(one.rows.stop - one.rows.start, one.static) for one in pushing],
+            [(1, one.limit) for one in rubbing],
+        )

@@ -18,6 +18,7 @@ from sarrus.dynamics.contacts.contact_state import (
     all_open,
     between_stops,
     require_no_dry_friction,
+    require_no_narrow_phase,
     takes_part,
 )
 from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates
@@ -93,6 +94,7 @@ def linearize_along(
     times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
     states = places, velocities, controls, times
     if takes_part(system, contacts):
+        require_no_narrow_phase(system, "linear models along a motion")
         require_no_dry_friction(system, "linear models along a motion")
         _refuse_contacts(system, states)
     first = linearize_at(

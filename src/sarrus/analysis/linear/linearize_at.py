@@ -21,7 +21,7 @@ from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.closed_state import require_on_constraints
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
-from sarrus.dynamics.contacts.contact_state import takes_part
+from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.coordinates.choices import (
     AUTOMATIC,
@@ -94,7 +94,9 @@ def linearize_at(
         dependent closures are given); the constraints contradict each other; there is no acceleration.
     """
     check_is("linearize_at", system, System)
-    tau = with_dry_friction(system, q, v, u, t, tau) if takes_part(system, contacts) else tau
+    if takes_part(system, contacts):
+        require_no_narrow_phase(system, "linear models")
+        tau = with_dry_friction(system, q, v, u, t, tau)
     if isinstance(coordinates, Relation):
         if coordinates.has_velocities:
             system.require_no_activations("relations")

@@ -256,7 +256,7 @@ def _touched(system: System, trajectory: Trajectory) -> dict[tuple[str, str], Ar
     elements = contact_elements(system)
     rates = np.array(
         [
-            contact_row_state(system, q, v, x).rates
+            contact_row_state(system, q, v, x).rates[: trajectory.contact_forces.shape[1]]
             for q, v, x in zip(trajectory.q, trajectory.v, trajectory.t)
         ]
     )

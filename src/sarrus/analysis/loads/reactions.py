@@ -19,7 +19,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.open_forces import push_count
+from sarrus.dynamics.contacts.open_forces import push_count, pushes_of
 from sarrus.dynamics.system import System
 from sarrus.symbolic.multibody.connections import Connection
 
@@ -217,7 +217,8 @@ def reactions(
     distance between joints, closures, contacts and the centre of mass on one body, so that units and the choice of the
     closing joint do not matter. With ``stiffness`` it has least complementary energy Σ r²/k, for bearings without
     prestress; ``settled`` marks the components that are then unique. Signs are not restricted: a leg that can only push
-    may pull. Contacts with Coulomb friction keep the forces of their laws.
+    may pull. Contacts with Coulomb friction keep the forces of their laws; those between geometries without closed form
+    act on the joints, and `System.forward_dynamics` lists their forces.
 
     Full rank: unique. Redundant: as above. INCONSISTENT: the reactions that balance the least-squares accelerations.
     SINGULAR: the force of the row that is lost is not unique, as for redundant rows. RIGID: the part of the drives
@@ -239,8 +240,7 @@ def reactions(
     ------
     ArgumentError
         Unknown names; points or stiffness that are not finite numbers; a bearing of zero stiffness that must carry a
-        load; equations without a mechanism; contacts between geometries without closed form. The error names the
-        element.
+        load; equations without a mechanism. The error names the element.
     SolveError
         There is no acceleration.
 
@@ -256,7 +256,7 @@ def reactions(
     solved = system.forward_dynamics(at, speed, x[system.parts.u], t, tau, contacts=contacts, throw=throw)
     ways, pushes = None, np.zeros(push_count(system))
     if solved.contacts is not None:
-        pushes, ways = solved.contacts.forces[: len(pushes)], solved.contacts.ways
+        pushes, ways = pushes_of(system, at, t, solved.contacts.forces), solved.contacts.ways
     loads = evaluated(system, np.concatenate([x, solved.a, solved.multipliers, pushes])[None])
     seen = viewpoint(system, found, loads, frame, points)
     share = shared_load(system, shared, loads, seen, x, solved.multipliers, solved.rank, ways)

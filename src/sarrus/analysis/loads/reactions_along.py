@@ -30,7 +30,9 @@ from sarrus.base.files.atomic import checked_path
 from sarrus.base.files.netcdf import Dataset, Variable
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.contact_state import Mode, contact_elements, contact_row_state, contact_state
+from sarrus.dynamics.contacts.contact_state import Mode, contact_row_state, contact_state
+from sarrus.dynamics.contacts.geometry_state import generalized
+from sarrus.dynamics.contacts.open_forces import push_count, row_count
 from sarrus.dynamics.impacts.activity import active
 from sarrus.dynamics.system import System
 from sarrus.motion.records.closed_constraints import as_in_run
@@ -198,22 +200,13 @@ def reactions_along(
     contact forces are means over the step that ends at the sample, and reactions follow from them to first order in dt;
     steps with an impact, or with an external force while contacts push, are ``left_out``.
 
-    Raises `ArgumentError` for a run without a mechanism, for contacts between geometries without closed form that push,
-    and for the arguments that `sarrus.reactions` refuses.
+    Raises `ArgumentError` for a run without a mechanism, and for the arguments that `sarrus.reactions` refuses.
     """
     check_is("reactions_along", trajectory, Trajectory)
     system = trajectory.moved_system()
     if system is None:
         raise ArgumentError(
             f"trajectory {trajectory.name!r}: no mechanism is known that has joints", element="mechanism"
-        )
-    if system.contact_geometries and len(trajectory.contact_log.table):
-        name = system.contact_geometries[0]
-        raise ArgumentError(
-            f"trajectory {trajectory.name!r}: contacts between geometries without closed form, such as {name!r}, push "
-            "in this run, and reactions do not include their forces. Use contacts in closed form: add_contact, or "
-            "closed_form=True",
-            element=name,
         )
     run = RunReactions(trajectory, system, frame=frame, points=points, stiffness=stiffness)
     return run.at(np.arange(len(trajectory.t)))
@@ -222,8 +215,7 @@ def reactions_along(
 class RunReactions:
     """The reactions of a run at selected samples; `reactions_along` returns them at all samples.
 
-    ``system`` is the system that moved, or a copy of it. Forces between geometries without closed form are not
-    included: loads of closures and other contacts are right, those of joints of the tree lack these forces.
+    ``system`` is the system that moved, or a copy of it.
     """
 
     def __init__(
@@ -251,7 +243,7 @@ class RunReactions:
         wrench, multipliers, determined, settled = _shared(
             system, run, self._sharing, loads, seen, rows, samples
         )
-        left_out = _left_out(system, run, samples)
+        left_out = _left_out(system, run, rows, samples)
         wrench[left_out] = np.nan
         full, carried = seen.of(wrench), seen.of(bearing(found, wrench))
         return ReactionsAlong(
@@ -289,11 +281,11 @@ def _shared(
     wrench, multipliers = loads.wrench.copy(), run.multipliers[samples]
     determined = np.ones(wrench.shape, dtype=bool)
     settled = np.ones(wrench.shape, dtype=bool)
-    touched = bool(contact_elements(system)) and run.contact_forces.shape[1] > 0
+    pushed = _pushing(system, run, rows, samples)
     comes = bool(active(system))
     size = system.parts.tau.stop
     for place, k in enumerate(samples.tolist()):
-        acts = touched and bool(np.any(run.contact_forces[k] != 0.0))
+        acts = bool(pushed[place])
         if run.rank[k] == system.nc and not acts and not shared.loose.any():
             continue
         own = as_in_run(system, run, k) if comes else system
@@ -316,17 +308,28 @@ def _shared(
     return wrench, multipliers, determined, settled
 
 
-def _left_out(system: System, run: Trajectory, samples: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _pushing(system: System, run: Trajectory, rows: Array, samples: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return at which samples contacts, stops or dry friction exert forces; ``rows`` are those of `rows_of`."""
+    wrenches = rows[:, rows.shape[1] - push_count(system) + row_count(system) :]
+    return np.asarray(run.contact_forces[samples].any(axis=1) | wrenches.any(axis=1))
+
+
+def _left_out(system: System, run: Trajectory, rows: Array, samples: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return at which samples contact forces are means that do not match the recorded acceleration."""
     found = np.zeros(len(samples), dtype=bool)
-    pushing = run.contact_forces[samples].any(axis=1)
+    pushing = _pushing(system, run, rows, samples)
+    bodies = push_count(system) - row_count(system)
     for place in np.flatnonzero(pushing) if run.mean_contacts else ():
         k = int(samples[place])
         q, v, u, a, t = run.q[k], run.v[k], run.u[k], run.a[k], float(run.t[k])
         needed = system.mass_matrix(q, t) @ a + system.bias_force(q, v, t)
         given = system.passive_force(q, v, t) + system.input_force(q, v, u, t)
         given = given + system.constraint_jacobian(q, v, t).T @ run.multipliers[k]
-        pushed = contact_row_state(system, q, v, t).rows.T @ run.contact_forces[k]
+        pushed = (
+            contact_row_state(system, q, v, t).rows[: run.contact_forces.shape[1]].T @ run.contact_forces[k]
+        )
+        if bodies:
+            pushed = pushed + generalized(system, q, t, rows[place, -bodies:])
         size = np.abs(needed) + np.abs(given) + np.abs(pushed)
         found[place] = np.abs(needed - given - pushed).max() > MEANS_MISS * size.max()
     return found
@@ -338,9 +341,13 @@ def _ways(system: System, run: Trajectory, k: int) -> Array:
     A block with a force at an impact may have any force, even if it is open right before or after the impact.
     """
     state = contact_state(system, run.q[k], run.v[k], run.a[k], float(run.t[k]))
-    more = np.zeros(len(state.names), dtype=bool)
+    more, lasting = np.zeros(len(state.names), dtype=bool), run.contact_forces.shape[1]
+    pushing = {meeting.contact for meeting in run.contact_log.at(k)}
     for one, mode in zip(state.elements, state.modes):
-        more[one.rows] = mode is Mode.OPEN and bool(np.any(run.contact_forces[k, one.rows] != 0.0))
+        pushed = one.name.rpartition(".")[0] in pushing
+        if one.rows.stop <= lasting:
+            pushed = bool(np.any(run.contact_forces[k, one.rows] != 0.0))
+        more[one.rows] = mode is Mode.OPEN and pushed
     return np.hstack([state.laws.ways, np.eye(len(more))[:, more]])
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from sarrus.analysis.mobility.tolerances import LOCKED_ROW, SQUEEZED
 from sarrus.base.arrays import Array, read_only
-from sarrus.dynamics.contacts.contact_state import ContactElement, contact_elements, contact_row_state
+from sarrus.dynamics.contacts.contact_state import ContactElement, contact_row_state
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, stack
@@ -78,9 +78,11 @@ def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0)
     ``free`` spans the motions that A allows.
     """
     size = system.characteristic
-    found, elements = contact_row_state(system, q, np.zeros(system.nv), t), contact_elements(system)
+    found = contact_row_state(system, q, np.zeros(system.nv), t)
     closed = [
-        one for one, gap in zip(elements, found.gaps) if one.kind != "friction" and abs(gap) <= one.reach
+        one
+        for one, gap in zip(found.elements, found.gaps)
+        if one.kind != "friction" and abs(gap) <= one.reach
     ]
     scaled = np.linalg.qr(size.columns[:, None] * free)[0]
     along = scaled / size.columns[:, None]

@@ -251,8 +251,7 @@ def mobility(
     contacts : True examines contacts with Coulomb friction and stops of joints, see
         `sarrus.analysis.mobility.contact_freedoms.ContactFreedoms`. The dry friction of joints is left out: it bounds
         a force and forbids no velocity; the modes of ``forward_dynamics`` at rest say which joints it holds under a
-        load. Contacts between geometries without closed form exist in runs only and are an `ArgumentError`, unless
-        ``contacts`` is False.
+        load.
     """
     check_is("mobility", system, System)
     acting = takes_part(system, contacts)

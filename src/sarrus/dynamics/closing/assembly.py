@@ -71,9 +71,9 @@ def assemble(
     them after such a jump, after a descent the closures with changed orientation.
 
     Coordinates beyond their joint limits stay there; ``outside`` names them. ``within_limits`` moves them inside with
-    closed loops, and separates contacts with Coulomb friction, gearing flanks and geometries in closed form from their
-    ground, by shortest steps in the kinetic metric. If this fails the status is NOT_ACHIEVABLE; locked coordinates
-    keep their values.
+    closed loops, and separates contacts with Coulomb friction, gearing flanks and geometries from their ground, by
+    shortest steps in the kinetic metric. If this fails the status is NOT_ACHIEVABLE; locked coordinates keep their
+    values.
 
     ``throw`` raises `SolveError` for NOT_CLOSED and NOT_ACHIEVABLE; the error's ``result`` holds the configuration.
     """

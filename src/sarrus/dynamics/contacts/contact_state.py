@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from functools import partial
 from itertools import product
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -27,6 +28,9 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
 from sarrus.model.mechanism.tolerances import LEAST_PLAY
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.contacts.geometry_state import GeometryContacts
 
 # Remedy in errors about deep penetration.
 LIFTS = ", or take system.assemble(q, within_limits=True).q"
@@ -153,7 +157,8 @@ def _inside(rows: slice, count: int) -> np.ndarray:
 def contact_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the forces of contacts with Coulomb friction, of stops and of dry friction, in this order.
 
-    Forces of contacts are named like their rows.
+    Forces of contacts are named like their rows. Contacts that a narrow phase finds come after these at a state, see
+    `ContactRowState`.
     """
     return system.model.cached("touch names", lambda: _names(system))
 
@@ -164,7 +169,10 @@ def _names(system: Evaluations) -> tuple[str, ...]:
 
 
 def contact_elements(system: Evaluations) -> tuple[ContactElement, ...]:
-    """Return all contacts with Coulomb friction, stops and dry friction of a system, in the order of their rows."""
+    """Return all contacts with Coulomb friction, stops and dry friction of a system, in the order of their rows.
+
+    Contacts that a narrow phase finds are not among them: each state has its own, see `ContactRowState`.
+    """
     return system.model.cached("elements", lambda: _contact_elements(system))
 
 
@@ -218,20 +226,23 @@ def choices_of_flanks(pairs: Sequence[tuple[int, int]], first: Sequence[bool]) -
 def takes_part(system: Evaluations, contacts: bool) -> bool:
     """Tell whether contacts with Coulomb friction, stops or dry friction act: whenever the system has any.
 
-    True in runs, statics, forward dynamics and linear models, unless ``contacts`` is False. Raises `ArgumentError` for
-    contacts between geometries without closed form, which act in runs only.
+    True in runs, statics, forward dynamics and linear models, unless ``contacts`` is False.
     """
     if not contacts:
         return False
     require_limited_friction(system)
+    return bool(system.contact_geometries or contact_elements(system))
+
+
+def require_no_narrow_phase(system: Evaluations, what: str) -> None:
+    """Raise `ArgumentError` for contacts between geometries without closed form, which ``what`` does not support."""
     if system.contact_geometries:
         name = system.contact_geometries[0]
         raise ArgumentError(
-            f"{system.name}: contacts between geometries without closed form, such as {name!r}, act in runs only; "
+            f"{system.name}: {what} do not support contacts between geometries without closed form, such as {name!r}; "
             "contacts=False leaves all contacts out",
             element=name,
         )
-    return bool(contact_elements(system))
 
 
 def require_no_dry_friction(system: Evaluations, what: str) -> None:
@@ -267,6 +278,8 @@ def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
         return False
     gaps = limits.signs * (limits.bounds - q[limits.places]) * size.coordinates[limits.places]
     if gaps.min(initial=np.inf) <= AT_BOUND:
+        return False
+    if system.contact_geometries and touching(system, q, t):
         return False
     if not system.equations.friction_contacts:
         return True
@@ -383,20 +396,34 @@ def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, c
 
 @dataclass(frozen=True, eq=False)
 class ContactRowState:
-    """Gaps (of each), rows J (m × nv), their velocities and biases (m,) at (q, v, t): J a + bias their derivatives."""
+    """Gaps (of each), rows J (m × nv), their velocities and biases (m,) at (q, v, t): J a + bias their derivatives.
+
+    ``elements`` are those of `contact_elements` with the contacts between geometries that a narrow phase has found,
+    ``geometry`` (None without such geometries), before the joints with dry friction. Their rows come after those of
+    all others, in ``rows`` and ``names``.
+    """
 
     gaps: Array
     rows: Array
     rates: Array
     bias: Array
+    elements: tuple[ContactElement, ...]
+    names: tuple[str, ...]
+    geometry: GeometryContacts | None = None
 
 
 def contact_row_state(
-    system: Evaluations, q: Array, v: Array, t: float, bounds: Array | None = None
+    system: Evaluations,
+    q: Array,
+    v: Array,
+    t: float,
+    bounds: Array | None = None,
+    within: float | None = None,
 ) -> ContactRowState:
     """Return gaps, rows, velocities and biases of all contacts, stops and joints with dry friction.
 
-    ``bounds`` are the stops [m, rad], by default those active at q, see `sarrus.dynamics.model.joint_limits`.
+    ``bounds`` are the stops [m, rad], by default those active at q, see `sarrus.dynamics.model.joint_limits`. Contacts
+    between geometries are found up to a gap of ``within`` [m], by default those that count as closed.
     """
     limits, dry = joint_limits(system), dry_friction(system)
     signs, acting = -limits.signs, bounds_at(limits, q) if bounds is None else bounds
@@ -411,7 +438,55 @@ def contact_row_state(
         rows.insert(0, found["rows"])
         rates.insert(0, found["rates"][:, 0])
         bias.insert(0, found["bias"][:, 0])
-    return ContactRowState(np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
+    elements, names, geometry = contact_elements(system), contact_names(system), None
+    if system.contact_geometries:
+        geometry = geometry_contacts(system, q, t, within)
+        own = geometry.motion(v)
+        for parts, part in zip((rows, rates, bias), (geometry.rows, *own)):
+            parts.append(part)
+        gaps.insert(-1, geometry.gaps)
+        last = len(elements) - len(dry.names)
+        own_elements = _geometry_elements(system, geometry, len(names))
+        elements, names = (*elements[:last], *own_elements, *elements[last:]), names + geometry.names
+    whole = (np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
+    return ContactRowState(*whole, elements, names, geometry)
+
+
+def geometry_contacts(
+    system: Evaluations, q: Array, t: float, within: float | None = None
+) -> GeometryContacts:
+    """Return the contacts that a narrow phase finds at q and t up to a gap [m], by default those that are closed."""
+    from sarrus.dynamics.contacts.geometry_state import GeometryContacts  # here: few systems need it
+
+    reach = AT_BOUND * system.characteristic.length
+    return GeometryContacts(system, q, t, reach if within is None else within)
+
+
+def touching(system: Evaluations, q: Array, t: float) -> bool:
+    """Tell whether a narrow phase finds a closed contact at q and t."""
+    from sarrus.dynamics.contacts.geometry_state import arrays_of  # here: few systems need it
+
+    return bool(arrays_of(system).look(system.pack(q, t=t), AT_BOUND * system.characteristic.length))
+
+
+def _geometry_elements(
+    system: Evaluations, geometry: GeometryContacts, start: int
+) -> tuple[ContactElement, ...]:
+    """Return the elements of contacts between geometries, whose rows begin at ``start``."""
+    length = system.characteristic.length
+    return tuple(
+        ContactElement(
+            one.name,
+            "contact",
+            slice(start + one.rows.start, start + one.rows.stop),
+            length,
+            one.pair.friction_coefficient,
+            one.pair.friction_coefficient
+            if one.pair.static_coefficient is None
+            else one.pair.static_coefficient,
+        )
+        for one in geometry.points
+    )
 
 
 def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
@@ -420,11 +495,8 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
     Gaps up to `ContactElement.reach` are closed, of approaching contacts up to 1e-9 lengths. A joint beyond its limit
     is at a stop there, as in runs; a contact deeper below its plane is an `ArgumentError`.
     """
-    found, elements, size = (
-        contact_row_state(system, q, v, t),
-        contact_elements(system),
-        system.characteristic,
-    )
+    found, size = contact_row_state(system, q, v, t), system.characteristic
+    elements = found.elements
     speed = float(np.abs(size.columns * v).max(initial=0.0))
     slow = still_speed(speed)
     steady = STEADY * (1.0 + speed**2 + float(np.abs(size.columns * a).max(initial=0.0)))
@@ -450,8 +522,7 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
                     f"{-changes[0] * one.unit:.3g}"
                 )
         modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
-    names = contact_names(system)
-    return ContactState(elements, names, found.rows, found.gaps, tuple(modes), directions, impossible)
+    return ContactState(elements, found.names, found.rows, found.gaps, tuple(modes), directions, impossible)
 
 
 def it_hits(one: ContactElement, speed: float) -> str:

@@ -1,4 +1,4 @@
-"""Tolerances of the room ``contacts``: flanks with play."""
+"""Tolerances of the room ``contacts``: flanks with play, contacts between geometries."""
 
 from __future__ import annotations
 
@@ -16,3 +16,23 @@ EXACT_FLANK_GAP = 1e-3 * CLOSED_OF_FLANKS
 
 # [m] Gap of a flank that takes no part.
 OUT_OF_REACH = 1e100
+
+# [1/m] Kernels are handed distances as whole micrometres.
+MICROMETRES_PER_METRE = 1e6
+
+# [m] Tolerance of MuJoCo's general function for convex bodies: gaps are then right to rounding.
+CONVEX_GAP = 1e-14
+
+# [iterations] Iterations of that function at most.
+CONVEX_ITERATIONS = 500
+
+# [m, 1] Sizes and placements of geometries that differ by less are the same.
+SAME_GEOMETRY = 1e-12
+
+# [1, of the bounding radius; 1, cosine] A contact point that is nearer to a corner, an edge or the end of a cylinder is
+# on it. Corners of meshes are stored with seven digits, and gaps of closed contacts are up to 1e-6 lengths.
+ON_FEATURE = 1e-5
+
+# [1, 1 − cosine] Faces of a mesh at a smaller angle, 1e-4 rad, are one face without an edge between them, and an edge
+# at a smaller angle to a tangent plane is in it.
+FLAT_SURFACE = 1e-8

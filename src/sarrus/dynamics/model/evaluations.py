@@ -210,7 +210,7 @@ class Evaluations(Described):
 
     @property
     def contact_geometries(self) -> tuple[str, ...]:
-        """Names of the contacts between geometries without closed form, which act in time stepping only."""
+        """Names of the pairs of geometries whose contacts a narrow phase finds, without a gap in closed form."""
         return self.model.cached("touching geometries", self._contact_geometries)
 
     @property

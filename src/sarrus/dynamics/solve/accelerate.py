@@ -28,8 +28,6 @@ from sarrus.dynamics.contacts.contact_state import (
     Mode,
     below_its_plane,
     choices_of_flanks,
-    contact_elements,
-    contact_names,
     contact_row_state,
     it_hits,
     opposite_flanks,
@@ -127,7 +125,8 @@ class _Acceleration:
         parts = work.parts
         self.work, self.q, self.v, self.t = work, x[parts.q], x[parts.v], float(x[parts.t])
         self.tau = np.zeros(work.nv) if tau is None else np.array(work.checked(tau, work.nv, "tau"))
-        self.elements, self.found = contact_elements(work), contact_row_state(work, self.q, self.v, self.t)
+        self.found = contact_row_state(work, self.q, self.v, self.t)
+        self.elements = self.found.elements
         self.slow = still_speed(float(np.abs(work.characteristic.columns * self.v).max(initial=0.0)))
         self.closing: list[tuple[ContactElement, float]] = []
         self.rubbing: list[tuple[ContactElement, float]] = []
@@ -455,7 +454,7 @@ class _Acceleration:
         self, forces: Array | None, reason: str, status: Status, residual: float = np.inf
     ) -> ContactForces:
         """Return the result with its modes and texts."""
-        names = contact_names(self.work)
+        names = self.found.names
         out, determined = np.zeros(len(names)), np.ones(len(names), dtype=bool)
         modes = {one.name: Mode.OPEN for one in self.elements}
         for one, direction in self.rubbing:

@@ -60,9 +60,8 @@ def inverse_dynamics(
     then have the smallest residual. INCONSISTENT: v or a penetrates a plane. If all contacts are open and no joint
     has dry friction, ``result.contacts`` is None. ``contacts=False`` ignores all of them.
 
-    Raises `ArgumentError` for q below a plane by more than 1e-5 lengths, for contacts between geometries without closed
-    form (they act in runs only), and for activations of actuators, currents of windings included: their force is given
-    by the state, and no u changes the acceleration.
+    Raises `ArgumentError` for q below a plane by more than 1e-5 lengths, and for activations of actuators, currents of
+    windings included: their force is given by the state, and no u changes the acceleration.
     """
     system.require_no_activations("inverse dynamics")
     q = system.normalized(q)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contacts.open_forces import open_forces, push_count
+from sarrus.dynamics.contacts.open_forces import open_forces, push_count, pushes_of
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.contact_dynamics import with_contact_forces
@@ -94,7 +94,7 @@ def sensor_expressions(
 ) -> dict[str, ca.SX]:
     """Return the entries of all sensors over the symbols of the equations, accelerations, multipliers and ``pushes``.
 
-    ``pushes`` are the forces of contacts with Coulomb friction by rows, zero by default.
+    ``pushes`` are the forces of contacts as of `push_count`, zero by default.
     """
     mechanism = system.model.symbolic_mechanism()
     values = sensor_values(mechanism, system.equations, a, multipliers, pushes)
@@ -104,7 +104,7 @@ def sensor_expressions(
 def native_readings(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | λ | r] for all sensor entries, compiled at its first use.
 
-    r are the forces of contacts with Coulomb friction, by rows.
+    r are the forces of contacts as of `push_count`.
     """
     sizes = {"a": system.nv, "multipliers": system.nc, "pushes": push_count(system)}
     return system.compiled.named("sensors", partial(sensor_expressions, system), sizes)
@@ -139,7 +139,7 @@ def sensors(
             found = with_contact_forces(system, found, x[system.parts.q], speed, t, tau, True)
         a, multipliers = found.a, found.multipliers
         if found.contacts is not None:
-            pushes = found.contacts.forces[: len(pushes)]
+            pushes = pushes_of(system, x[system.parts.q], t, found.contacts.forces)
     native = native_readings(system)
     at = np.concatenate([x, a, multipliers, pushes])
     values = native(at)

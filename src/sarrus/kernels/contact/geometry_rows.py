@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.block_elimination import FREE
 from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
+from sarrus.kernels.contact.geometry_parts import along_parts, fill_contact_rows, tangent, width_of
 from sarrus.kernels.contact.narrow_phase import FULL, collide, nearest, place
 from sarrus.kernels.contact.tolerances import JUMP_OF_GAP, SAME_NORMAL, SUDDEN_ACCELERATION
 from sarrus.kernels.memory import contact_layout as tl
@@ -35,40 +35,6 @@ def work_of(table: Table):
 
 
 @internal
-def along_parts(geometry: GeometryTable, room: GeometryWork, parts: Floats, row: int, v: Floats):
-    """Return the product of a row, stored in ``parts``, and the generalized velocity v."""
-    total = 0.0
-    for s in range(2):
-        c = int(room.shared[2 * row + s])
-        if c >= 0:
-            own, first = parts + (2 * row + s) * geometry.widest, geometry.starts[c]
-            if geometry.starts[c + 1] - first == FREE:
-                for j in range(FREE):
-                    total += own[j] * v[geometry.order[first + j]]
-            else:
-                for j in range(geometry.starts[c + 1] - first):
-                    total += own[j] * v[geometry.order[first + j]]
-    return total
-
-
-@internal
-def add_parts(
-    geometry: GeometryTable, room: GeometryWork, parts: Floats, row: int, factor: float, out: Floats
-):
-    """Add ``factor`` times a row, stored in ``parts``, to ``out`` (nv)."""
-    for s in range(2):
-        c = int(room.shared[2 * row + s])
-        if c >= 0:
-            own, first = parts + (2 * row + s) * geometry.widest, geometry.starts[c]
-            if geometry.starts[c + 1] - first == FREE:
-                for j in range(FREE):
-                    out[geometry.order[first + j]] += own[j] * factor
-            else:
-                for j in range(geometry.starts[c + 1] - first):
-                    out[geometry.order[first + j]] += own[j] * factor
-
-
-@internal
 def meet(table: Table, x: Floats, h: float, begun: Slot, work: ContactWork):
     """Write the contacts of a step, their rows and gaps to the workspace; return False if they exceed its room.
 
@@ -86,9 +52,9 @@ def meet(table: Table, x: Floats, h: float, begun: Slot, work: ContactWork):
     contact_table.found = count
     _number(contact_table, room, count)
     for k in range(count):
-        _fill_rows(
-            table, room, room.motion, room.parts, room.own, k, contact_point_at(room.found + cl.N_SEEN * k)
-        )
+        seen = contact_point_at(room.found + cl.N_SEEN * k)
+        row = contact_table.first_rows[tl.lasting_contacts(contact_table) + k]
+        fill_contact_rows(geometry, room, room.motion, room.parts, room.own, row, seen, seen)
     copy(x, state, la.input_size(table))
     state[table.nq + table.nv + table.nu] += h
     copy_scaled(h, x + table.nq, work.way, table.nv)
@@ -124,7 +90,7 @@ def _reach(table: Table, geometry: GeometryTable, room: GeometryWork, v: Floats,
     """Return the largest distance [m] of two geometries that may come into contact within a step of length h."""
     fastest = 0.0
     for b in range(geometry.bodies):
-        own, n, first = room.motion + geometry.offsets[b], _width_of(geometry, b), 0
+        own, n, first = room.motion + geometry.offsets[b], width_of(geometry, b), 0
         linear, angular = 0.0, 0.0
         if n > 0:
             first = geometry.starts[geometry.owners[b]]
@@ -138,13 +104,6 @@ def _reach(table: Table, geometry: GeometryTable, room: GeometryWork, v: Floats,
                 angular += speed * speed
         fastest = max(fastest, np.sqrt(linear) + geometry.extents[b] * np.sqrt(angular))
     return 2.0 * h * (fastest + h * SUDDEN_ACCELERATION) + 10.0 * table.contact_table.settings.closed
-
-
-@internal
-def _width_of(geometry: GeometryTable, body: int):
-    """Return the number of velocities of the component of a body, 0 if its motion is prescribed."""
-    c = geometry.owners[body]
-    return geometry.starts[c + 1] - geometry.starts[c] if c >= 0 else 0
 
 
 @internal
@@ -166,119 +125,6 @@ def _number(contact_table: ContactTable, room: GeometryWork, count: int):
 
 
 @internal
-def tangent(nx: float, ny: float, nz: float):
-    """Return the unit vector along e × n, e the coordinate axis with the smallest component of the unit vector n."""
-    x, y, z = abs(nx), abs(ny), abs(nz)
-    if x <= y and x <= z:
-        size = np.sqrt(ny * ny + nz * nz)
-        return 0.0, -nz / size, ny / size
-    if y <= z:
-        size = np.sqrt(nx * nx + nz * nz)
-        return nz / size, 0.0, -nx / size
-    size = np.sqrt(nx * nx + ny * ny)
-    return -ny / size, nx / size, 0.0
-
-
-@internal
-def _fill_rows(
-    table: Table, room: GeometryWork, motion: Floats, parts: Floats, own: Floats, k: int, seen: ContactPoint
-):
-    """Write the rows of the k-th contact at the point and normal of ``seen`` to ``parts`` and ``own``.
-
-    The first tangent is the one at the middle of the step, projected on the tangent plane of ``seen``.
-    """
-    contact_table = table.contact_table
-    geometry, base = contact_table.geometry, tl.lasting_contacts(contact_table)
-    pair, first, width = int(seen.pair), contact_table.first_rows[base + k], contact_table.sizes[base + k]
-    nx, ny, nz = seen.nx, seen.ny, seen.nz
-    middle = contact_point_at(room.found + cl.N_SEEN * k)
-    tx, ty, tz = tangent(middle.nx, middle.ny, middle.nz)
-    height = tx * nx + ty * ny + tz * nz
-    tx, ty, tz = tx - height * nx, ty - height * ny, tz - height * nz
-    size = np.sqrt(tx * tx + ty * ty + tz * tz)
-    tx, ty, tz = tx / size, ty / size, tz / size
-    sx, sy, sz = ny * tz - nz * ty, nz * tx - nx * tz, nx * ty - ny * tx
-    _begin_rows(geometry, room, pair, first, width, parts, own)
-    _add_row(table, room, motion, parts, own, pair, first, seen, nx, ny, nz, 0.0)
-    if width == 1:
-        return
-    _add_row(table, room, motion, parts, own, pair, first + 1, seen, tx, ty, tz, 0.0)
-    _add_row(table, room, motion, parts, own, pair, first + 2, seen, sx, sy, sz, 0.0)
-    if width > 3:
-        _add_row(table, room, motion, parts, own, pair, first + 3, seen, nx, ny, nz, geometry.torsion[pair])
-    if width > 4:
-        _add_row(table, room, motion, parts, own, pair, first + 4, seen, tx, ty, tz, geometry.rolling[pair])
-        _add_row(table, room, motion, parts, own, pair, first + 5, seen, sx, sy, sz, geometry.rolling[pair])
-
-
-@internal
-def _begin_rows(
-    geometry: GeometryTable, room: GeometryWork, pair: int, first: int, width: int, parts: Floats, own: Floats
-):
-    """Write the components that the rows of a contact depend on, and set their ``parts`` and ``own`` to zero."""
-    one, other = geometry.bodies1[pair], geometry.bodies2[pair]
-    c1 = geometry.owners[one] if one >= 0 else -1
-    c2 = geometry.owners[other] if other >= 0 else -1
-    for row in range(first, first + width):
-        room.shared[2 * row], room.shared[2 * row + 1] = c2, c1 if c1 != c2 else -1
-        fill(parts + 2 * row * geometry.widest, 0.0, 2 * geometry.widest)
-        own[row] = 0.0
-
-
-@internal
-def _add_row(
-    table: Table,
-    room: GeometryWork,
-    motion: Floats,
-    parts: Floats,
-    own: Floats,
-    pair: int,
-    row: int,
-    seen: ContactPoint,
-    dx: float,
-    dy: float,
-    dz: float,
-    length: float,
-):
-    """Add the relative velocity of both bodies along d to a row.
-
-    For ``length`` = 0 it is the velocity of the contact point, otherwise the angular velocity times ``length``.
-    """
-    geometry = table.contact_table.geometry
-    for s in range(2):
-        body = geometry.bodies2[pair] if s == 0 else geometry.bodies1[pair]
-        if body < 0:
-            continue
-        sign = 1.0 if s == 0 else -1.0
-        c = geometry.owners[body]
-        at = parts + (2 * row + (0 if c == int(room.shared[2 * row]) else 1)) * geometry.widest
-        n, moved = _width_of(geometry, body), motion + geometry.offsets[body]
-        x, y, z = _from_origin(room, body, seen)
-        lx, ly, lz = sign * dx, sign * dy, sign * dz
-        ax, ay, az = length * lx, length * ly, length * lz
-        if length == 0.0:
-            ax, ay, az = y * lz - z * ly, z * lx - x * lz, x * ly - y * lx
-        else:
-            lx, ly, lz = 0.0, 0.0, 0.0
-        own[row] += (
-            lx * moved[0] + ly * moved[1] + lz * moved[2] + ax * moved[3] + ay * moved[4] + az * moved[5]
-        )
-        axpy(lx, moved + 6, at, n)
-        axpy(ly, moved + (6 + n), at, n)
-        axpy(lz, moved + (6 + 2 * n), at, n)
-        axpy(ax, moved + (6 + 3 * n), at, n)
-        axpy(ay, moved + (6 + 4 * n), at, n)
-        axpy(az, moved + (6 + 5 * n), at, n)
-
-
-@internal
-def _from_origin(room: GeometryWork, body: int, seen: ContactPoint):
-    """Return the vector [m] from the origin of a body to the contact point."""
-    origin = room.places + cl.N_POSE * body
-    return seen.x - origin[0], seen.y - origin[1], seen.z - origin[2]
-
-
-@internal
 def _turn_rows(table: Table, room: GeometryWork, count: int, later: int):
     """Write the change of the rows from the middle to the end of the step; zero for contacts that have gone there."""
     contact_table, first = table.contact_table, 0
@@ -294,7 +140,7 @@ def _turn_rows(table: Table, room: GeometryWork, count: int, later: int):
             fill(room.turned + start, 0.0, size)
             fill(room.own_turned + row, 0.0, width)
             continue
-        _fill_rows(table, room, room.ahead, room.turned, room.own_turned, k, end)
+        fill_contact_rows(geometry, room, room.ahead, room.turned, room.own_turned, row, end, seen)
         axpy(-1.0, room.parts + start, room.turned + start, size)
         axpy(-1.0, room.own + row, room.own_turned + row, width)
 

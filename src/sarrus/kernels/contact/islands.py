@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
-from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, compliance_of_row, work_of
+from sarrus.kernels.contact.geometry_parts import add_parts, along_parts
+from sarrus.kernels.contact.geometry_rows import compliance_of_row, work_of
 from sarrus.kernels.contact.rows import turns_round
 from sarrus.kernels.contact.tolerances import FEW_ROWS
 from sarrus.kernels.memory import contact_layout as tl

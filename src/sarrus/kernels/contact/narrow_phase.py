@@ -11,6 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot, is_finite
+from sarrus.kernels.contact.face_contacts import meet_by_faces
 from sarrus.kernels.contact.tolerances import LOOK_AGAIN, MICROMETRE, PUSHED_DEEPER, SAME_NORMAL_AGAIN
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory.geometry_layout import ContactPoint, GeometryTable
@@ -86,6 +87,10 @@ def _may_meet(geometry: GeometryTable, k: int, limit: float):
 def _look(geometry: GeometryTable, k: int, limit: float):
     """Return the number of contacts of a pair found by MuJoCo, and the depth [m] by which it was pushed together."""
     found = _call(geometry, k, limit)
+    if found > 0 and geometry.flats[k] != 0:
+        by_faces = meet_by_faces(geometry, k, found, limit)
+        if by_faces > 0:
+            return by_faces, 0.0
     if found == 0 or geometry.general[k] == 0:
         return found, 0.0
     size, met, moved = abs(geometry.reaches[k]), raw_contact_at(geometry.contacts), 0.0

@@ -6,7 +6,8 @@ import numpy as np
 
 from sarrus.kernels.algebra.retraction import longest_entry
 from sarrus.kernels.algebra.vectors import axpy, copy, fill, inner
-from sarrus.kernels.contact.geometry_rows import add_parts, along_parts, find_gaps, load_rates, work_of
+from sarrus.kernels.contact.geometry_parts import add_parts, along_parts
+from sarrus.kernels.contact.geometry_rows import find_gaps, load_rates, work_of
 from sarrus.kernels.contact.tolerances import (
     HELD_BY_CONSTRAINTS,
     HELD_ROUNDING,

@@ -197,6 +197,22 @@ PUSHED_DEEPER = 1e-8
 # [1, cosine] A normal that turns by less than 1e-6 rad is not computed again.
 SAME_NORMAL_AGAIN = 1.0 - 1e-12
 
+# [1, cosine] Two faces at a smaller angle to the contact normal, 0.014 rad, touch by the corners of their overlap.
+FACES_ALIGNED = 1.0 - 1e-4
+
+# [1, sine] The end of a cylinder at a smaller angle to a face has no lowest point.
+UPRIGHT = 1e-6
+
+# [1, of the size of a pair] A contact that MuJoCo finds deeper than the overlap of two faces by more belongs to
+# other faces: its gaps of cylinders are right to about 1e-6.
+ROUND_GAPS = 1e-5
+
+# [1, of the size of a pair] The same for boxes and meshes, whose corners have seven digits.
+MESH_GAPS = 1e-7
+
+# [1, of the size of a pair] Corners of an overlap at a smaller distance are one.
+SAME_CORNER = 1e-9
+
 # [m] Unit of distances that kernels receive as integers.
 MICROMETRE = 1e-6
 

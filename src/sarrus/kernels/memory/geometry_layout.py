@@ -41,6 +41,15 @@ class GeometryTable(Geometries, of=int):
     general: Integers  # whether the function is the one for convex bodies of any kind
     bodies1: Integers  # −1: it does not move
     bodies2: Integers
+    flats: Integers  # whether both geometries of a pair have flat faces
+    face_starts: Integers  # where the faces of each geometry begin, and the end
+    face_normals: Floats  # outward, in axes of the geometry
+    face_firsts: Integers  # where the corners of each face begin, and the end
+    face_corners: Floats  # [m] in axes of the geometry, counterclockwise about the normal
+    rounds: Integers  # whether the faces of a geometry are circles, with corners on them
+    polygon: Floats  # room for the corners of three polygons
+    polygon_size: int  # numbers of the largest polygon that clipping makes
+    radii: Floats  # of the geometries [m], 0 for a plane
     reaches: Floats  # sum of the bounding radii; negative where one has none
     widths: Integers  # rows
     friction: Floats
@@ -111,6 +120,8 @@ class StoredContact(Record):
 N_MET, N_SEEN, N_KEPT = len(RawContact.fields), len(ContactPoint.fields), len(StoredContact.fields)
 # Numbers of an entry of the log, a time before what is kept, and of a pose.
 N_LOGGED, N_POSE = 1 + N_KEPT, 12
+# Rows of a contact at the most: normal, two tangents, torsion, two of rolling.
+WIDEST = 6
 
 
 class GeometryWork(NamedTuple):

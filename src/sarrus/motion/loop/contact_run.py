@@ -22,6 +22,7 @@ from sarrus.dynamics.contacts.contact_state import (
     penetrating_flanks,
     step_gaps,
 )
+from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.impacts.collisions import no_answer
@@ -55,7 +56,6 @@ from sarrus.kernels.platform.c_function import (
     mode_projection,
     time_step,
 )
-from sarrus.motion.loop.geometry_run import GeometryRun
 from sarrus.motion.loop.lane_functions import lane_slope, suits_lanes
 from sarrus.motion.loop.tolerances import EVIDENT_SPEED, UNREACHED
 from sarrus.motion.records.geometry_log import NONE, ContactLog, contact_log
@@ -134,7 +134,7 @@ class ContactRun:
         contact_table.settings, contact_table.problem = settings, self.problem
         self.geometry_run = None
         if system.contact_geometries:
-            self.geometry_run = GeometryRun(system)
+            self.geometry_run = GeometryArrays(system)
             self.geometry_run.share(self._rows())
             contact_table.geometry = self.geometry_run.table
         self.slots, self._log, self._logged = np.zeros(0), np.zeros(0), list[Array]()
@@ -391,7 +391,8 @@ class ContactRun:
         if self.geometry_run is None:
             return NONE
         self.drain()
-        return contact_log(tuple(c.name for c in self.geometry_run.contacts), self._logged, t)
+        names = tuple(c.name for c in self.geometry_run.contacts)
+        return contact_log(names, self.geometry_run.reversed_pairs, self._logged, t)
 
     def solve(self, t: float) -> bool:
         """Solve the contact problem of a step from t that the kernel has given up, for it to go on from.

@@ -33,9 +33,6 @@ EVIDENT_SPEED = 1e-2
 # [1, of the largest singular value of A] Smaller ones are zero: stages lie a little off the constraints.
 FORMULATION_RANK_CUT = 1e-7
 
-# [1/m] Kernels are handed distances as whole micrometres.
-MICROMETRES_PER_METRE = 1e6
-
 # [1, of the run] A thousand steps that come to less get nowhere.
 CREEPING = 1e-6
 
@@ -64,15 +61,6 @@ RESTARTED_STEP = 1e3
 # [1, of gradients of length one] Gradients depend on each other below this singular value: the root of
 # rounding.
 DEPENDENT_GRADIENT = 1e-7
-
-# [m] Tolerance of MuJoCo's general function for convex bodies: gaps are then right to rounding.
-CONVEX_GAP = 1e-14
-
-# [iterations] Iterations of that function at most.
-CONVEX_ITERATIONS = 500
-
-# [m, 1] Sizes and placements of geometries that differ by less are the same.
-SAME_GEOMETRY = 1e-12
 
 # [characteristic lengths] A path is evaluated once in this part of its length.
 PATH_LOOK = 1e-2

@@ -63,10 +63,30 @@ class ContactLog:
 NONE = ContactLog()
 
 
-def contact_log(names: tuple[str, ...], logged: Sequence[Array], t: Array) -> ContactLog:
-    """Return the contact points that the kernel has logged, with the numbers of the records at times t."""
+def contact_log(
+    names: tuple[str, ...], reversed_pairs: Sequence[bool], logged: Sequence[Array], t: Array
+) -> ContactLog:
+    """Return the contact points that the kernel has logged, with the numbers of the records at times t.
+
+    ``reversed_pairs`` are the pairs whose geometries the kernel has in the other order.
+    """
     rows = np.concatenate(logged).reshape(-1, cl.N_LOGGED) if logged else np.zeros((0, cl.N_LOGGED))
     sample = np.searchsorted(t, rows[:, 0])
     known = sample < len(t)
     table = np.column_stack([sample, rows[:, 1:-1]])[known]
+    other = np.array(reversed_pairs, dtype=bool)[table[:, 1].astype(int)]
+    table[other, 6:] = 0.0 - table[other, 6:]
     return ContactLog(names, read_only(table))
+
+
+def merged(one: ContactLog, other: ContactLog) -> ContactLog:
+    """Return the contact points of two logs of a run, at each sample those of ``one`` first."""
+    names = tuple(dict.fromkeys((*one.names, *other.names)))
+    tables = []
+    for contact_log in (one, other):
+        table = contact_log.table.copy()
+        numbers = np.array([names.index(name) for name in contact_log.names], dtype=float)
+        table[:, 1] = numbers[table[:, 1].astype(int)]
+        tables.append(table)
+    whole = np.vstack(tables)
+    return ContactLog(names, read_only(whole[np.argsort(whole[:, 0], kind="stable")]))

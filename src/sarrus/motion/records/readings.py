@@ -8,10 +8,11 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.contacts.open_forces import push_count
+from sarrus.dynamics.contacts.geometry_state import add_wrench, body_names, body_origins
+from sarrus.dynamics.contacts.open_forces import push_count, row_count
 from sarrus.dynamics.solve.sensing import Readings, native_readings
 from sarrus.dynamics.system import System
-from sarrus.model.mechanism.sensor import REACTION_KINDS
+from sarrus.model.mechanism.elements import WORLD
 from sarrus.motion.records.recorded_motion import RecordedMotion
 
 
@@ -35,24 +36,19 @@ def _read(trajectory: RecordedMotion) -> Readings:
     count = len(trajectory.t)
     if not sensors:
         return Readings({}, np.zeros((count, 0)))
-    if fails := unknown_reactions(trajectory):
-        raise ArgumentError(
-            f"trajectory {trajectory.name!r}: sensor {fails!r} measures the force in a joint, and contacts between "
-            "geometries push on bodies behind it. Sensors do not include these forces",
-            element=fails,
-        )
     native = native_readings(system)
     return Readings(sensors, native.each(rows_of(trajectory, system)))
 
 
 def rows_of(trajectory: RecordedMotion, system: System) -> Array:
-    """Return [x | a | λ | r] of all samples of a run, the arguments of sensors; r are the forces of friction
-    contacts.
+    """Return [x | a | λ | r] of all samples of a run, the arguments of sensors; r are the forces of contacts as of
+    `sarrus.dynamics.contacts.open_forces.push_count`.
     """
-    count = len(trajectory.t)
+    count, rows = len(trajectory.t), row_count(system)
     pushes = np.zeros((count, push_count(system)))
     if trajectory.contact_forces.shape[1]:
-        pushes = trajectory.contact_forces[:, : pushes.shape[1]]
+        pushes[:, :rows] = trajectory.contact_forces[:, :rows]
+    pushes[:, rows:] = wrenches_of(trajectory, system)
     values = {**system.parameters, **trajectory.parameters}
     x = states_of(trajectory, system, values)
     return np.ascontiguousarray(np.hstack((x, trajectory.a, trajectory.multipliers, pushes)))
@@ -69,22 +65,27 @@ def states_of(
     return np.hstack((q, v, u, t[:, None], p, np.zeros_like(v)))
 
 
-def unknown_reactions(trajectory: RecordedMotion) -> str | None:
-    """Return the name of a force sensor whose joint carries a body with contacts between geometries; None
-    without one.
+def wrenches_of(trajectory: RecordedMotion, system: System) -> Array:
+    """Return the wrenches (T, 6 n) by contacts that a narrow phase has found in a run, on the bodies with geometries.
+
+    Force and moment about the origin of each of the n bodies of
+    `sarrus.dynamics.contacts.geometry_state.body_names`, in world axes.
     """
-    mechanism = trajectory.mechanism or (trajectory.system.mechanism if trajectory.system else None)
-    if mechanism is None or not len(trajectory.contact_log.table):
-        return None
-    contact_log, geoms = trajectory.contact_log, mechanism.geoms
-    pushing = {contact_log.names[int(k)] for k in np.unique(contact_log.table[:, 1])}
-    colliding = [pair for pair in mechanism.geometry_pairs if pair.name in pushing]
-    pairs = [(geoms[pair.geom1].body, geoms[pair.geom2].body) for pair in colliding]
-    for sensor in mechanism.sensors.values():
-        if sensor.kind in REACTION_KINDS:
-            below = {sensor.target}
-            for name, body in mechanism.bodies.items():  # parents come first
-                below |= {name} if body.parent in below else set()
-            if any((one in below) != (other in below) for one, other in pairs):
-                return sensor.name
-    return None
+    bodies, mechanism = body_names(system), system.mechanism
+    total = np.zeros((len(trajectory.t), len(bodies), 6))
+    if not bodies or mechanism is None:
+        return total.reshape(len(total), -1)
+    places, sample = {WORLD: -1} | {body: k for k, body in enumerate(bodies)}, -1
+    pairs = {
+        pair.name: [places.get(mechanism.geoms[name].body, -1) for name in (pair.geom1, pair.geom2)]
+        for pair in mechanism.geometry_pairs
+    }
+    contact_log = trajectory.contact_log
+    for row in contact_log.table:
+        pair = pairs.get(contact_log.names[int(row[1])])
+        if pair is None:
+            continue
+        if (k := int(row[0])) != sample:
+            sample, origins = k, body_origins(system, trajectory.q[k], float(trajectory.t[k]))
+        add_wrench(total[k], pair, [origins[body] for body in pair], row[3:6], row[9:12], row[12:15])
+    return total.reshape(len(total), -1)

@@ -121,9 +121,9 @@ def _readings(trajectory: RecordedMotion) -> Readings | None:
     """Return the sensor readings; None if no mechanism is known or a measured force is not."""
     if trajectory.mechanism is None and getattr(trajectory.system, "mechanism", None) is None:
         return None
-    from sarrus.motion.records.readings import read_run, unknown_reactions  # here: it brings CasADi
+    from sarrus.motion.records.readings import read_run  # here: it brings CasADi
 
-    return None if unknown_reactions(trajectory) else read_run(trajectory)
+    return read_run(trajectory)
 
 
 def _channels(trajectory: RecordedMotion, wanted: bool) -> dict[str, np.ndarray]:

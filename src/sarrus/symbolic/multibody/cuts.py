@@ -13,6 +13,7 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 import casadi as ca
+import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.model.builders.mechanism import Mechanism
@@ -30,6 +31,7 @@ from sarrus.symbolic.kinematics.kinematics import cross
 from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.kinematics.scalars import Numbers, as_casadi, varies
 from sarrus.symbolic.kinematics.tree import GROUND
+from sarrus.symbolic.multibody.geometry_bodies import geometry_bodies
 from sarrus.symbolic.rows.closures import coordinate_jets
 from sarrus.symbolic.rows.contacts import ContactElement, contact_motion, elements_of_contacts
 
@@ -95,7 +97,8 @@ class CutFrames(Frames):
 class Cuts:
     """The wrenches through the cuts of one mechanism at (q, v, a), with constraint and contact forces.
 
-    ``multipliers`` (nc,) and ``pushes`` (forces of contacts with Coulomb friction by rows) may be symbols.
+    ``multipliers`` (nc,) and ``pushes`` may be symbols. These are the forces of contacts with Coulomb friction by rows,
+    then wrenches on the bodies of `geometry_bodies`: force, and moment about the origin of the body, in world axes.
     """
 
     def __init__(
@@ -200,6 +203,10 @@ class Cuts:
             own = pushes[row : (row := row + len(contact.row_names))]
             pair, rates = frozenset((contact.body, contact.ground)), partial(self._slips, contact)
             yield _Acting(("constraint", contact.name), pair, rates, own)
+        row = sum(len(contact.row_names) for contact in self.e.friction_contacts)  # flanks have no bodies
+        for body in geometry_bodies(mechanism):
+            own = pushes[row : (row := row + 6)]
+            yield _Acting(("wrench", body), frozenset((body, WORLD)), partial(self._moves, body), own)
         for spring in mechanism.springs.values():
             pair = frozenset((spring.body1, spring.body2))
             yield _Acting(("spring", spring.name), pair, partial(self._spring, spring))
@@ -220,6 +227,10 @@ class Cuts:
 
     def _slips(self, contact: ContactElement, frames: Frames) -> ca.SX:
         return contact_motion(contact, self.mechanism, frames).rates
+
+    def _moves(self, body: str, frames: Frames) -> ca.SX:
+        """Return the velocity of the origin of a body and its angular velocity."""
+        return ca.vertcat(frames.point(body, np.zeros(3)).rate, frames.turning(body).rate)
 
     def _spring(self, spring: SpringDamper, frames: Frames, twist: ca.SX) -> ca.SX:
         return forces.elastic_force(spring, spring_length(spring, self.mechanism, frames), twist)[0]

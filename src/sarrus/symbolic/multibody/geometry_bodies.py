@@ -11,6 +11,8 @@ from collections.abc import Sequence
 import casadi as ca
 import numpy as np
 
+from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.elements import WORLD
 from sarrus.symbolic.equations.equations import Equations
 from sarrus.symbolic.equations.sparse import rows_of
 from sarrus.symbolic.kinematics.frames import Frames
@@ -42,6 +44,12 @@ def components(equations: Equations) -> list[list[int]]:
     return list(found.values())
 
 
+def geometry_bodies(mechanism: Mechanism) -> list[str]:
+    """Return the bodies with geometries whose contacts a narrow phase finds, without those fixed to the world."""
+    geoms = (mechanism.geoms[name] for pair in mechanism.geometry_pairs for name in (pair.geom1, pair.geom2))
+    return [body for body in dict.fromkeys(g.body for g in geoms) if mechanism.carrier(body, body) != WORLD]
+
+
 def places(equations: Equations, bodies: Sequence[str]) -> ca.SX:
     """Return 12 numbers per body: position [m], then rotation by rows."""
     frames = _frames(equations)
@@ -64,6 +72,28 @@ def motions(equations: Equations, bodies: Sequence[str], velocities: Sequence[Se
         jacobian = ca.jacobian(speed, equations.v[list(own)]) if own else ca.SX(6, 0)
         found += [ca.substitute(speed, equations.v, still), ca.vec(ca.densify(jacobian).T)]
     return ca.vertcat(*found)
+
+
+def twists(equations: Equations, bodies: Sequence[str]) -> ca.SX:
+    """Return 12 numbers per body, in world axes: velocity of its origin, angular velocity, and their rates at v̇ = 0."""
+    frames, none = _frames(equations), np.zeros(3)
+    jets = [jet for body in bodies for jet in (frames.point(body, none), frames.turning(body))]
+    pairs = zip(jets[::2], jets[1::2])
+    return ca.vertcat(*(x for one, two in pairs for x in (one.rate, two.rate, one.bias, two.bias)))
+
+
+def wrench_force(equations: Equations, bodies: Sequence[str], wrenches: ca.SX) -> ca.SX:
+    """Return the generalized force of wrenches (6 n,) in world axes: force, and moment about the body's origin."""
+    frames = _frames(equations)
+    rates = ca.vertcat(
+        *(x for b in bodies for x in (frames.point(b, np.zeros(3)).rate, frames.turning(b).rate))
+    )
+    return ca.jtimes(rates, equations.v, wrenches, True)
+
+
+def wrench_stiffness(equations: Equations, bodies: Sequence[str], wrenches: ca.SX) -> ca.SX:
+    """Return minus the derivative of `wrench_force` along the velocity v, for constant wrenches."""
+    return -ca.jtimes(wrench_force(equations, bodies, wrenches), equations.q, equations.rate)
 
 
 def _frames(equations: Equations) -> Frames:

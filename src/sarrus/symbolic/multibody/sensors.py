@@ -20,6 +20,7 @@ from sarrus.symbolic.kinematics.rotations import conjugate, product
 from sarrus.symbolic.kinematics.scalars import as_casadi, varies
 from sarrus.symbolic.kinematics.tree import world_quaternion
 from sarrus.symbolic.multibody.cuts import Cuts, Wrench
+from sarrus.symbolic.multibody.geometry_bodies import geometry_bodies
 
 
 def sensor_values(
@@ -27,9 +28,12 @@ def sensor_values(
 ) -> dict[str, ca.SX]:
     """Return the entries of every sensor by name; ``mechanism`` may have expressions of e.p as its numbers.
 
-    ``pushes`` are the forces of contacts with Coulomb friction by rows, zero by default.
+    ``pushes`` are the forces of contacts with Coulomb friction by rows, then wrenches on the bodies of
+    `sarrus.symbolic.multibody.geometry_bodies.geometry_bodies`; zero by default.
     """
-    count = sum(len(contact.row_names) for contact in e.friction_contacts)
+    count = sum(len(contact.row_names) for contact in e.friction_contacts) + 6 * len(
+        geometry_bodies(mechanism)
+    )
     measuring = _Measuring(mechanism, e, a, multipliers, ca.SX.zeros(count) if pushes is None else pushes)
     return {name: _clipped(s, measuring.value(s)) for name, s in mechanism.sensors.items()}
 

@@ -1,4 +1,4 @@
-"""`GeometryRun`: the arrays from which the kernels find contacts between geometries during a run."""
+"""`GeometryArrays`: the arrays from which the kernels find contacts between geometries, in a run or at a state."""
 
 from __future__ import annotations
 
@@ -9,40 +9,41 @@ import mujoco
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.memory import contact_problem_layout as cp
-from sarrus.kernels.memory import geometry_layout as cl
-from sarrus.kernels.memory.record import view_fields
-from sarrus.kernels.platform.c_function import find_contacts
-from sarrus.model.builders.mechanism import Mechanism
-from sarrus.model.mechanism.elements import WORLD
-from sarrus.model.mechanism.pose import rotation_of_quaternion
-from sarrus.motion.loop.narrow_phase import (
+from sarrus.dynamics.contacts.narrow_phase import (
     MOST_CONTACTS,
     bounding_radii,
     contact_stride,
     functions,
     geometry_model,
 )
-from sarrus.motion.loop.tolerances import MICROMETRES_PER_METRE
-from sarrus.symbolic.multibody.geometry_bodies import components, motions, places
+from sarrus.dynamics.contacts.surface_features import faces_of, surface_of
+from sarrus.dynamics.contacts.tolerances import MICROMETRES_PER_METRE
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory import geometry_layout as cl
+from sarrus.kernels.memory.record import view_fields
+from sarrus.kernels.platform.c_function import Kernel, find_contact_rows, find_contacts
+from sarrus.model.mechanism.pose import rotation_of_quaternion
+from sarrus.symbolic.multibody.geometry_bodies import components, geometry_bodies, motions, places
 
+# Corners of a face at the most, so that the corners of an overlap are no more than `MOST_CONTACTS`.
+MOST_CORNERS = MOST_CONTACTS // 2
 # Contacts that there is room for at first: so many, and so many of each body.
 _ROOM, _EACH = 16, 8
 
 
-class GeometryRun:
-    """The geometries of one run, with an `MjData` of its own, and the arrays that its kernels work on."""
+class GeometryArrays:
+    """The geometries of one run or thread, with an `MjData` of its own, and the arrays that kernels work on."""
 
-    def __init__(self, system: Workspace, room: int | None = None) -> None:
+    def __init__(self, system: Evaluations, room: int | None = None) -> None:
         assert system.mechanism is not None
         mechanism, self.contacts = system.mechanism, system.mechanism.geometry_pairs
         names = dict.fromkeys(name for c in self.contacts for name in (c.geom1, c.geom2))
-        geoms = [mechanism.geoms[name] for name in names]
+        self.geoms = geoms = [mechanism.geoms[name] for name in names]
+        bodies = geometry_bodies(mechanism)
         self.model = system.model.cached("geometries", lambda: geometry_model(system.name, geoms))
         self.data = mujoco.MjData(self.model)
         mujoco.mj_kinematics(self.model, self.data)
-        bodies = [body for body in dict.fromkeys(g.body for g in geoms) if _carrier(mechanism, body) != WORLD]
         self.table = table = cl.GeometryTable.zeros()
         table.mj_model, table.mj_data = self.model._address, self.data._address  # noqa: SLF001  MuJoCo's own names
         table.positions, table.rotations = self.data.geom_xpos, self.data.geom_xmat
@@ -51,6 +52,8 @@ class GeometryRun:
         table.contacts = self._kept(np.zeros(MOST_CONTACTS * table.stride))
         self._set_bodies(system, bodies, [g.body for g in geoms])
         self._set_pairs(list(names), bodies, [g.body for g in geoms])
+        self._set_faces(system)
+        self.room = np.zeros(0)
         table.room = room or min(_ROOM + _EACH * len(bodies), 8 * len(self.contacts))
 
     def _kept(self, array: Any) -> Any:
@@ -63,7 +66,7 @@ class GeometryRun:
     def _floats(self, values: Any) -> Any:
         return self._kept(np.array(values, dtype=float))
 
-    def _set_bodies(self, system: Workspace, bodies: list[str], carriers: list[str]) -> None:
+    def _set_bodies(self, system: Evaluations, bodies: list[str], carriers: list[str]) -> None:
         """Fill in bodies, their geometries and the components of velocities."""
         table, model, equations = self.table, self.model, system.equations
         found = system.model.cached("components", lambda: components(equations))
@@ -92,7 +95,7 @@ class GeometryRun:
         table.extents = self._floats(extents)
         sizes = [len(velocities) for velocities in found]
         table.components, table.widest = len(found), max(sizes)
-        table.order = self._integers([k for velocities in found for k in velocities])
+        table.order = self.order = self._integers([k for velocities in found for k in velocities])
         self.starts = self._integers([0, *accumulate(sizes)])
         table.starts = self.starts
         table.owners = self._integers(self.owners)
@@ -109,10 +112,13 @@ class GeometryRun:
         pairs, addresses, general = functions(self.model, ones, others)
         radii = bounding_radii(self.model)
         table.pairs = len(pairs)
-        table.ones, table.others = (self._integers([pair[k] for pair in pairs]) for k in range(2))
+        self.reversed_pairs = [pair[0] != one for pair, one in zip(pairs, ones)]
+        self.ones, self.others = (self._integers([pair[k] for pair in pairs]) for k in range(2))
+        table.ones, table.others = self.ones, self.others
         table.functions, table.general = self._integers(addresses), self._integers(general)
         index = [bodies.index(body) if body in bodies else -1 for body in carriers]
-        table.bodies1, table.bodies2 = (self._integers([index[pair[k]] for pair in pairs]) for k in range(2))
+        self.bodies1, self.bodies2 = (self._integers([index[pair[k]] for pair in pairs]) for k in range(2))
+        table.bodies1, table.bodies2 = self.bodies1, self.bodies2
         sums = [radii[one] + radii[other] if radii[one] >= 0.0 else -radii[other] for one, other in pairs]
         table.reaches = self._floats(sums)
         table.widths = self._integers([c.width for c in contacts])
@@ -128,6 +134,33 @@ class GeometryRun:
         )
         table.event_functions = self._floats([c.margin for c in contacts])
         table.restitution = self._floats([c.restitution for c in contacts])
+
+    def _set_faces(self, system: Evaluations) -> None:
+        """Fill in the flat faces of boxes, cylinders and meshes."""
+        table, geoms = self.table, self.geoms
+        self.surfaces = system.model.cached(
+            "geometry surfaces", lambda: [surface_of(self.model, g.kind, k) for k, g in enumerate(geoms)]
+        )
+        found = system.model.cached("geometry faces", lambda: [faces_of(one) for one in self.surfaces])
+        faces = [face for own in found for face in own]
+        sizes = [len(corners) for _, corners in faces]
+        largest = max((size for size in sizes if size <= MOST_CORNERS), default=0)
+        table.face_starts = self._integers([0, *accumulate(map(len, found))])
+        table.face_normals = self._floats([x for normal, _ in faces for x in normal] or [0.0])
+        table.face_firsts = self._integers([0, *accumulate(sizes)])
+        table.face_corners = self._floats([x for _, corners in faces for x in corners.ravel()] or [0.0])
+        table.rounds = self._integers([int(geom.kind == "cylinder") for geom in geoms])
+        flat = [bool(own) and max(len(part) for _, part in own) <= MOST_CORNERS for own in found]
+        exact = {"plane": ("plane", "box"), "box": ("box",)}  # MuJoCo's functions for these keep all corners
+        table.flats = self._integers(
+            [
+                int(flat[a] and flat[b] and geoms[b].kind not in exact.get(geoms[a].kind, ()))
+                for a, b in zip(self.ones, self.others)
+            ]
+        )
+        table.polygon_size = 3 * 3 * largest
+        table.polygon = self._floats(np.zeros(3 * largest + 2 * int(table.polygon_size) + 1))
+        table.radii = self._floats([one.radius for one in self.surfaces])
 
     def share(self, rows: list[list[int]]) -> None:
         """Set the velocities that each row depends on, for the rows that are present in every step."""
@@ -158,16 +191,40 @@ class GeometryRun:
 
     def look(self, x: Array, within: float) -> list[cl.ContactPoint]:
         """Return the contacts at x = [q | v | u | t | p | τ] whose gap is below ``within`` [m]."""
+        count = self._found(find_contacts, x, within, 0)
+        return self._points(view_fields(self.room, cl.geometry_sizes(self.table, 0, 0)), count)
+
+    def rows(self, x: Array, within: float, nv: int) -> tuple[list[cl.ContactPoint], Array]:
+        """Return the contacts at x = [q | v | u | t | p | τ] whose gap is below ``within`` [m], and their rows (m, nv).
+
+        The poses of the geometries at x are then in ``data``.
+        """
+        table = self.table
+        count = self._found(find_contact_rows, x, within, cl.WIDEST)
+        work = view_fields(self.room, cl.geometry_sizes(table, cl.WIDEST * table.room, 0))
+        found = self._points(work, count)
+        rows = np.zeros((sum(self.contacts[int(seen.pair)].width for seen in found), nv))
+        for i, row in enumerate(rows):
+            for s, c in enumerate(work.shared[2 * i : 2 * i + 2].astype(int)):
+                if c >= 0:
+                    own = self.order[self.starts[c] : self.starts[c + 1]]
+                    row[own] = work.parts[(2 * i + s) * table.widest :][: len(own)]
+        return found, rows
+
+    def origins(self, x: Array) -> Array:
+        """Return the origins (n, 3) [m] of the bodies at x."""
+        return self._places(x).reshape(-1, cl.N_POSE)[:, :3]
+
+    def _found(self, kernel: Kernel, x: Array, within: float, rows: int) -> int:
+        """Return the number of contacts that a kernel finds, with room for all and for ``rows`` of each."""
         while True:
-            count = find_contacts(self.table, x, int(np.ceil(within * MICROMETRES_PER_METRE)))
+            if len(self.room) < sum(cl.geometry_sizes(self.table, rows * self.table.room, 0)):
+                self.make_room(rows * self.table.room, 0)
+            count = kernel(self.table, x, int(np.ceil(within * MICROMETRES_PER_METRE)))
             if count >= 0:
-                break
+                return count
             self.table.room *= 2
-            self.make_room(0, 0)
-        found = view_fields(self.room, cl.geometry_sizes(self.table, 0, 0)).found
-        return [found[cl.N_SEEN * k : cl.N_SEEN * (k + 1)].view(cl.ContactPoint) for k in range(count)]
+            self.make_room(rows * self.table.room, 0)
 
-
-def _carrier(mechanism: Mechanism, body: str) -> str:
-    """Return the last moving body on the path from the world to ``body``; "world" if no body on it moves."""
-    return mechanism.carrier(body, body)
+    def _points(self, work: cl.GeometryWork, count: int) -> list[cl.ContactPoint]:
+        return [work.found[cl.N_SEEN * k : cl.N_SEEN * (k + 1)].view(cl.ContactPoint) for k in range(count)]

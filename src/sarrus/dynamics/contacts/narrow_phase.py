@@ -17,9 +17,9 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError, SarrusError
+from sarrus.dynamics.contacts.tolerances import CONVEX_GAP, CONVEX_ITERATIONS, SAME_GEOMETRY
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.model.mechanism.elements import Geom
-from sarrus.motion.loop.tolerances import CONVEX_GAP, CONVEX_ITERATIONS, SAME_GEOMETRY
 
 # Contacts that a function writes at the most (mjMAXCONPAIR).
 MOST_CONTACTS = 256
