@@ -321,8 +321,7 @@ def test_what_is_recorded_and_does_not_act_is_said(tmp_path: Path) -> None:
     tendon = both.system.mechanism.tendons["t"]
     assert (tendon.limits, tendon.friction, tendon.force_limits) == ((-1.0, 2.0), 0.3, (-4.0, 5.0))
     (entry,) = both.system.mechanism.report.kept
-    for word in ("length limits (-1, 2)", "dry friction 0.3"):
-        assert word in entry.reason
+    assert "dry friction 0.3" in entry.reason
 
 
 def test_parameters_drive_tendons() -> None:

@@ -66,7 +66,8 @@ class Law:
     holds its gains and targets by name: assignment to an item compiles nothing.
 
     In the model, contacts are constraints, active as the parameters say. Contacts with Coulomb friction, contacts
-    between geometries, limits of joints and dry friction are left out of the model; the plant may have all of these.
+    between geometries, ropes, limits of joints and dry friction are left out of the model; the plant may have all of
+    these.
 
     Threads may share a law: calls wait for each other, and a simulation works on a `copy`. The memory from sample to
     sample exists once per law: a thread that samples a law itself needs a copy.

@@ -45,7 +45,8 @@ class ContactElement:
 
     ``kind`` is "contact", "stop" or "friction"; ``limit`` [N, N m] is the largest dry friction. ``unit`` scales its gap
     and velocities: the characteristic length [m], or 1 rad. ``opposite_flank`` is the index of the opposite flank, of
-    which at most one pushes; −1 without an opposite flank.
+    which at most one pushes; −1 without an opposite flank. ``rope`` marks a contact that is a limit of the length of a
+    tendon (`sarrus.Mechanism.add_rope`).
     """
 
     name: str
@@ -56,6 +57,12 @@ class ContactElement:
     static: float = 0.0
     limit: float = np.inf
     opposite_flank: int = -1
+    rope: bool = False
+
+    @property
+    def what(self) -> str:
+        """The word for it in messages: contact, rope, stop or friction."""
+        return "rope" if self.rope else self.kind
 
     @property
     def reach(self) -> float:
@@ -177,7 +184,13 @@ def _contact_elements(system: Evaluations) -> tuple[ContactElement, ...]:
         opposite_flank = numbers.get(contact.opposite_flank, -1)
         found.append(
             ContactElement(
-                contact.name, "contact", rows, size.length, *coefficients, opposite_flank=opposite_flank
+                contact.name,
+                "contact",
+                rows,
+                size.length,
+                *coefficients,
+                opposite_flank=opposite_flank,
+                rope=contact.kind == "rope",
             )
         )
     sides = {-1.0: "lower", 1.0: "upper"}
@@ -444,7 +457,7 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
                 continue
             elif changes[0] < -steady:
                 impossible = impossible or (
-                    f"{one.kind} {one.name!r} is closed, and this acceleration penetrates it by "
+                    f"{one.what} {one.name!r} is closed, and this acceleration penetrates it by "
                     f"{-changes[0] * one.unit:.3g}"
                 )
         modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
@@ -454,14 +467,16 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
 
 def it_hits(one: ContactElement, speed: float) -> str:
     """Return the message for a contact that closes with a velocity [m/s, rad/s]."""
-    return f"{one.kind} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
+    return f"{one.what} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
 
 
 def below_its_plane(system: Evaluations, one: ContactElement, gap: float) -> ArgumentError:
     """Return the error for a contact deep below its plane, or for geometries deep inside each other."""
     between = system.mechanism is not None and one.name not in system.mechanism.contacts
     text = (
-        penetrating_flanks(one.name, -gap)
+        beyond_length(system, one.name, -gap)
+        if one.rope
+        else penetrating_flanks(one.name, -gap)
         if one.opposite_flank >= 0
         else f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart{LIFTS}"
         if between
@@ -475,6 +490,17 @@ def penetrating_flanks(flank: str, depth: float) -> str:
     return (
         f"flank {flank!r} is {depth:.3g} m inside the opposite one: the coordinates of this gearing are inconsistent; "
         f"change one of them, or its references{LIFTS}"
+    )
+
+
+def beyond_length(system: Evaluations, rope: str, excess: float) -> str:
+    """Return the message for a tendon whose length is beyond a limit by ``excess`` [m]."""
+    assert system.mechanism is not None
+    limits = {limit.name: limit for tendon in system.mechanism.tendons.values() for limit in tendon.ropes}
+    longer, ends = ("longer", "nearer") if limits[rope].sign > 0.0 else ("shorter", "farther")
+    return (
+        f"the path of tendon {limits[rope].tendon.name!r} is {excess:.3g} m {longer} than its limit allows; move its "
+        f"ends {ends}, or change the limit{LIFTS}"
     )
 
 

@@ -89,8 +89,8 @@ def impact(
     q, v : configuration (nq,) and the velocity before the impact (nv,).
     closing : names of closures, couplings and contacts, active or not; None: all active ones, for example after a jump
         of v or after `sarrus.dynamics.impacts.activity.switch_on`. Inactive constraints that are not named take no
-        part. Contacts with Coulomb friction and between geometries, limits of joints and dry friction of joints are
-        left out; runs handle their impacts.
+        part. Contacts with Coulomb friction and between geometries, ropes, limits of joints and dry friction of joints
+        are left out; runs handle their impacts.
     restitution : coefficient e of Newton's law v_n⁺ = −e v_n⁻ for the closing contacts: one number, numbers by
         name, or None for the coefficients of the mechanism. Newton's law can create kinetic energy for contacts that
         stick or touch at several points (Kane and Levinson 1985); then all coefficients are scaled down to the largest

@@ -14,6 +14,7 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import (
     LIFTS,
+    beyond_length,
     contact_elements,
     contact_gaps,
     contact_motion_function,
@@ -223,6 +224,9 @@ class ContactRun:
         if not gaps[worst] >= -deep:
             name = self.system.equations.friction_contacts[worst].name
             mechanism = self.system.mechanism
+            if self.system.equations.friction_contacts[worst].kind == "rope":
+                text = beyond_length(self.system, name, -gaps[worst])
+                raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
             if self.system.equations.friction_contacts[worst].opposite_flank:
                 text = penetrating_flanks(name, -gaps[worst])
                 raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)

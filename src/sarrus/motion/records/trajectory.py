@@ -120,6 +120,20 @@ class Trajectory(RecordedMotion):
             if unit == "A"
         }
 
+    @property
+    def tensions(self) -> dict[str, Array]:
+        """Tensions (T,) [N], zero or more, of tendons with an upper limit of their length, such as ropes, by name.
+
+        Zero while a rope is slack. With "moreau-jean" they are means over the step that ends at the sample, impacts
+        included. In a part of a path behind a pulley the tension is this one over the divisor. ``switches`` lists when
+        a rope became taut (``closed``, with the energy lost in the impact) and slack (``opened``).
+        """
+        return {
+            name.removesuffix(".tension"): np.maximum(self.contact_forces[:, k], 0.0)
+            for k, name in enumerate(self.contact_row_names)
+            if name.endswith(".tension")
+        }
+
     def body_motion(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> BodyMotion:
         """Return a `BodyMotion`: position, velocity and acceleration of a point of a body, and of the body's axes, (T,
         …).

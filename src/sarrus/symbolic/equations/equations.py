@@ -40,13 +40,14 @@ class ContactRows:
 
 @dataclass(frozen=True, eq=False)
 class ContactEquations:
-    """A contact with Coulomb friction: its gap [m] and the velocities of its rows, independent of its activity.
+    """A contact with Coulomb friction or a rope: its gap [m] and the velocities of its rows, independent of activity.
 
     ``rates`` are the velocities along the normal (positive: opening) and along the tangents [m/s], then the torsion;
     ``bias`` is the part of their derivatives without accelerations. The contact is not among the constraints. The
     restitution belongs to the ``impact_law``, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
     ``opposite_flank`` is the name of the opposite flank of a gearing, "" without one: at most one of two flanks pushes,
-    however small the backlash.
+    however small the backlash. ``kind`` is "contact", or "rope" for a limit of the length of a tendon, which has one
+    row.
     """
 
     name: str
@@ -59,6 +60,7 @@ class ContactEquations:
     restitution: float
     impact_law: str = "newton"
     opposite_flank: str = ""
+    kind: str = "contact"
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +81,7 @@ class Equations:
     The rows of a switchable constraint are multiplied by its parameter "active.NAME", so that they are zero rows while
     it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.dynamics.impacts.activity`.
     ``contacts`` are the unilateral ones among the constraints; ``friction_contacts`` are contacts with Coulomb
-    friction.
+    friction, then flanks of gearings, then ropes.
 
     ``tree`` is the kinematic tree of the mechanism, None without a mechanism; ``rotors`` tells whether M and h contain
     terms beyond the tree (armature of tendons). ``linear_momentum`` (nv,) is ∂L/∂v at v = 0 of a Lagrangian with terms

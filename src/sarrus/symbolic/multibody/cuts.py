@@ -18,7 +18,7 @@ from sarrus.base.arrays import Array
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.description import Constraint
 from sarrus.model.mechanism.elements import WORLD, Actuator, Closure, Coupling, SpringDamper, UserForce
-from sarrus.model.mechanism.tendons import Tendon, segments
+from sarrus.model.mechanism.tendons import LengthLimit, Tendon, segments
 from sarrus.model.mechanism.transmissions import SiteTransmission, SliderCrank, TendonTransmission
 from sarrus.symbolic.equations.equations import Equations
 from sarrus.symbolic.equations.symbolic import stacked
@@ -200,6 +200,13 @@ class Cuts:
             own = pushes[row : (row := row + len(contact.row_names))]
             pair, rates = frozenset((contact.body, contact.ground)), partial(self._slips, contact)
             yield _Acting(("constraint", contact.name), pair, rates, own)
+        row += sum(
+            len(flank.row_names) for gearing in mechanism.gearings.values() for flank in gearing.flanks
+        )
+        for tendon in mechanism.tendons.values():  # flanks push through joints, ropes pull along their paths
+            for rope in tendon.ropes:
+                own = pushes[row : (row := row + 1)]
+                yield _Acting(("rope", rope.name), bodies_of(tendon), partial(self._shortening, rope), own)
         for spring in mechanism.springs.values():
             pair = frozenset((spring.body1, spring.body2))
             yield _Acting(("spring", spring.name), pair, partial(self._spring, spring))
@@ -220,6 +227,9 @@ class Cuts:
 
     def _slips(self, contact: ContactElement, frames: Frames) -> ca.SX:
         return contact_motion(contact, self.mechanism, frames).rates
+
+    def _shortening(self, rope: LengthLimit, frames: Frames) -> ca.SX:
+        return -rope.sign * tendon_length(rope.tendon, frames, self.jets).rate
 
     def _spring(self, spring: SpringDamper, frames: Frames, twist: ca.SX) -> ca.SX:
         return forces.elastic_force(spring, spring_length(spring, self.mechanism, frames), twist)[0]
