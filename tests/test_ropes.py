@@ -192,6 +192,71 @@ def test_a_drum_winds_up_its_rope() -> None:
     assert held.u[0] == pytest.approx(0.3 * G, abs=1e-9)
 
 
+def braked(friction: float, **options: object) -> sr.System:
+    """1 kg that hangs on a tendon with dry friction along its length."""
+    mechanism = ropes.lifts("brake", {"load": (1.0, 0.0)})
+    mechanism.add_tendon("rope", ["world", "load"], friction=friction, **options)
+    return sr.System(mechanism)
+
+
+def test_friction_along_a_length_brakes_a_slack_rope() -> None:
+    falling = braked(4.0, limits=(0.0, 2.0))
+    for speed in (0.0, -1.0):
+        found = falling.forward_dynamics([-1.0], [speed])
+        assert found.a == pytest.approx([-5.81], abs=1e-12)
+        assert found.contacts["rope.friction"] == pytest.approx(-4.0, abs=1e-12)
+    run = sr.simulate(falling, [-1.0], duration=1.0)
+    assert run.switches[-1].time == pytest.approx(np.sqrt(2 / 5.81), abs=1e-10)
+    assert run.contact_forces[-1] == pytest.approx(
+        [5.81, -4.0], abs=1e-9
+    )  # the friction keeps its last direction
+    held = braked(12.0)
+    for options in ({}, {"dt": 1e-3}):
+        run = sr.simulate(held, [-1.0], [-2.0], duration=1.2, **options)
+        assert run.switches[-1].sticking == ("rope.friction",)
+        assert run.switches[-1].time == pytest.approx(0.9132420091, abs=1e-10)
+        assert run.q[-1] == pytest.approx([-1.0 - 0.9132420091], abs=1e-9)
+        assert run.v[-1] == pytest.approx([0.0], abs=1e-12)
+        assert run.contact_loss[-1] == pytest.approx(12.0 * 0.9132420091, abs=1e-8)
+    steps = sr.simulate(held, [-1.0], [-2.0], duration=1.2, dt=1e-3, method="moreau-jean")
+    assert steps.q[-1] == pytest.approx([-1.0 - 0.9132420091], abs=2e-6)
+    assert held.inverse_dynamics([-1.0], [0.0], [0.0]).contacts.forces == pytest.approx([-G], abs=1e-10)
+    assert sr.equilibrium(held, [-1.0]).contacts.forces == pytest.approx([-G], abs=1e-10)
+
+
+def test_friction_along_lengths_stops_and_joint_friction_act_together() -> None:
+    """A rope with friction between two masses, of which one has a floor, the other joint friction and a stop."""
+    mechanism = ropes.lifts("both", {"b": (1.0, 1.0)})
+    mechanism.add_body("a", 1.0, inertia=(1,) * 3)
+    mechanism.add_joint("a", "prismatic", "world", "a", axis=(0, 0, 1), limits=(-3, 3), friction=2.0)
+    mechanism.add_tendon("rope", ["a", "b"], friction=3.0)
+    mechanism.add_contact("floor", "b", offset=-2, friction="coulomb", friction_coefficient=0.3)
+    system = sr.System(mechanism)
+    q, v = np.array([0.5, 0.0]), np.array([0.0, 1.0])
+    gap = np.array([-1.0, -0.5]) / np.hypot(1.0, 0.5)  # from b to a
+    found = system.forward_dynamics(q, v)
+    rate = float(gap[1])  # of the length, by the velocity of a
+    assert found.contacts["rope.friction"] == pytest.approx(-3.0 * np.sign(rate), abs=1e-12)
+    pull = 3.0 * np.sign(rate) * gap[1]
+    np.testing.assert_allclose(found.a, [-G + pull, -G - pull - 2.0], rtol=0, atol=1e-10)
+    names = [
+        *("floor.n", "floor.t1", "floor.t2"),
+        "rope.friction",
+        "a.lower stop",
+        "a.upper stop",
+        "a.friction",
+    ]
+    run = sr.simulate(system, q, v, duration=1.5)
+    assert run.contact_row_names == tuple(names)
+    np.testing.assert_allclose(run.q[-1], [-2.0, -3.0], rtol=0, atol=1e-9)
+    assert run.contact_loss[-1] == pytest.approx(run.energy[0] - run.energy[-1], abs=1e-6)
+    steps = sr.simulate(system, q, v, duration=1.5, dt=1e-3, error_estimate=False)
+    np.testing.assert_allclose(steps.q[-1], [-2.0, -3.0], rtol=0, atol=1e-8)
+    smooth = sr.simulate(system, q, v, duration=0.1, rtol=1e-10, atol=1e-12)
+    implicit = sr.simulate(system, q, v, duration=0.1, method="rodas5p", rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(implicit.q[-1], smooth.q[-1], rtol=0, atol=1e-8)
+
+
 # --- redundant ropes, loops, wraps ---------------------------------------------------------------------------
 
 

@@ -159,18 +159,22 @@ def _inside(rows: slice, count: int) -> np.ndarray:
 def contact_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the forces of contacts with Coulomb friction, of stops and of dry friction, in this order.
 
-    Forces of contacts are named like their rows.
+    Forces of contacts are named like their rows; dry friction along lengths of tendons follows the contacts.
     """
     return system.model.cached("touch names", lambda: _names(system))
 
 
 def _names(system: Evaluations) -> tuple[str, ...]:
     rows = [row for contact in system.equations.friction_contacts for row in contact.row_names]
-    return (*rows, *(one.name for one in contact_elements(system) if one.kind != "contact"))
+    others = [one for one in contact_elements(system) if one.kind != "contact"]
+    return (*rows, *(one.name for one in sorted(others, key=lambda one: one.rows.start)))
 
 
 def contact_elements(system: Evaluations) -> tuple[ContactElement, ...]:
-    """Return all contacts with Coulomb friction, stops and dry friction of a system, in the order of their rows."""
+    """Return all contacts with Coulomb friction, stops and dry friction of a system.
+
+    Rows are in the same order, except that those of dry friction along lengths of tendons come before those of stops.
+    """
     return system.model.cached("elements", lambda: _contact_elements(system))
 
 
@@ -193,10 +197,16 @@ def _contact_elements(system: Evaluations) -> tuple[ContactElement, ...]:
                 rope=contact.kind == "rope",
             )
         )
+    lengths, start = system.equations.dry_lengths, start + len(system.equations.dry_lengths)
+    rubbing = [
+        ContactElement(length.name, "friction", slice(at, at + 1), size.length, limit=float(length.limit))
+        for at, length in enumerate(lengths, start - len(lengths))
+    ]
     sides = {-1.0: "lower", 1.0: "upper"}
     for name, rate, sign in zip(limits.names, limits.rates, limits.signs):
         rows = slice(start, start := start + 1)
         found.append(ContactElement(f"{name}.{sides[sign]} stop", "stop", rows, 1.0 / size.columns[rate]))
+    found += rubbing
     for name, rate, limit in zip(*dry):
         rows = slice(start, start := start + 1)
         found.append(
@@ -247,13 +257,19 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
 
 def require_no_dry_friction(system: Evaluations, what: str) -> None:
     """Raise `ArgumentError` if joints have dry friction, which ``what`` does not support."""
-    rubbing = dry_friction(system).names
+    rubbing = dry_names(system)
     if rubbing:
         raise ArgumentError(
-            f"{system.name}: {what} do not support dry friction of joints ({', '.join(map(repr, rubbing))}); give "
-            "these joints friction=0, or damping",
+            f"{system.name}: {what} do not support dry friction of joints and tendons "
+            f"({', '.join(map(repr, rubbing))}); give these friction=0, or damping",
             element=rubbing[0],
         )
+
+
+def dry_names(system: Evaluations) -> tuple[str, ...]:
+    """Return the names of the tendons and of the joint velocities with dry friction."""
+    lengths = (length.name.removesuffix(".friction") for length in system.equations.dry_lengths)
+    return (*lengths, *dry_friction(system).names)
 
 
 def require_no_poisson(system: Evaluations, what: str) -> None:
@@ -274,7 +290,7 @@ def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     limit is at a stop.
     """
     limits, size = joint_limits(system), system.characteristic
-    if dry_friction(system).names:
+    if dry_names(system):
         return False
     gaps = limits.signs * (limits.bounds - q[limits.places]) * size.coordinates[limits.places]
     if gaps.min(initial=np.inf) <= AT_BOUND:
@@ -300,7 +316,7 @@ def all_between(system: Evaluations, q: Array) -> bool:
 
 
 def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
-    if system.contact_geometries or system.equations.friction_contacts or dry_friction(system).names:
+    if system.contact_geometries or system.equations.friction_contacts or dry_names(system):
         return None
     limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
     inwards = (
@@ -311,11 +327,9 @@ def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
 
 
 def event_function_count(system: Evaluations) -> int:
-    """Return the number of event functions of smooth phases: 2 a contact, 1 a stop, 1 a joint with dry friction."""
+    """Return the number of event functions of smooth phases: 2 a contact, 1 a stop, 1 a dry friction."""
     return (
-        2 * len(system.equations.friction_contacts)
-        + len(joint_limits(system).names)
-        + len(dry_friction(system).names)
+        2 * len(system.equations.friction_contacts) + len(joint_limits(system).names) + len(dry_names(system))
     )
 
 
@@ -343,11 +357,9 @@ def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
 
 
 def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
-    """Return the velocities of the rows of contacts, their biases, and the rows."""
-    friction_contacts = system.equations.friction_contacts
-    rates = ca.vertcat(*(contact.rates for contact in friction_contacts))
-    bias = ca.vertcat(*(contact.bias for contact in friction_contacts))
-    return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
+    """Return velocities and biases of the rows of contacts and of lengths with dry friction, and the rows."""
+    e = system.equations
+    return {"rates": e.row_rates, "bias": e.row_bias, "rows": ca.jacobian(e.row_rates, e.v)}
 
 
 def contact_gaps(system: Evaluations) -> NativeFunction:
@@ -369,7 +381,7 @@ def contact_motion_function(system: Evaluations) -> NativeFunction:
 
 def contact_tangent(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | f] for `tangent_outputs`: a (nv,), f the forces on the rows."""
-    rows = sum(len(contact.row_names) for contact in system.equations.friction_contacts)
+    rows = system.equations.row_rates.numel()
     return system.compiled.named(
         "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
     )
@@ -409,16 +421,17 @@ def contact_row_state(
 
     ``bounds`` are the stops [m, rad], by default those active at q, see `sarrus.dynamics.model.joint_limits`.
     """
-    limits, dry = joint_limits(system), dry_friction(system)
+    limits, dry, e = joint_limits(system), dry_friction(system), system.equations
     signs, acting = -limits.signs, bounds_at(limits, q) if bounds is None else bounds
-    gaps = [signs * (q[limits.places] - acting), np.zeros(len(dry.names))]
+    gaps = [signs * (q[limits.places] - acting), np.zeros(len(dry_names(system)))]
     rows = [signs[:, None] * np.eye(system.nv)[limits.rates], np.eye(system.nv)[dry.rates]]
     rates = [row @ v for row in rows]
     bias = [np.zeros(len(row)) for row in rows]
-    if system.equations.friction_contacts:
-        x = system.pack(q, v, None, t)
-        found = contact_motion_function(system).evaluate(x)
+    x = system.pack(q, v, None, t)
+    if e.friction_contacts:
         gaps.insert(0, contact_gaps(system)(x))
+    if e.friction_contacts or e.dry_lengths:
+        found = contact_motion_function(system).evaluate(x)
         rows.insert(0, found["rows"])
         rates.insert(0, found["rates"][:, 0])
         bias.insert(0, found["bias"][:, 0])

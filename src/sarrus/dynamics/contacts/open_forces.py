@@ -13,8 +13,8 @@ from sarrus.symbolic.equations.equations import activity_parameter, stick_parame
 
 
 def push_count(system: Evaluations) -> int:
-    """Return the number of rows of contacts with Coulomb friction, the first entries of r."""
-    return sum(len(contact.row_names) for contact in system.equations.friction_contacts)
+    """Return the number of rows of contacts and of lengths with dry friction, the first entries of r."""
+    return int(system.equations.row_rates.numel())
 
 
 def open_forces(

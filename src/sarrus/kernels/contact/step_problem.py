@@ -175,7 +175,7 @@ def find_impulses(
         problem.sizes[blocks] = 1
         work.numbers[blocks] = h * contact_table.limits[d]
         blocks += 1
-        work.which[m], work.owner[m] = contact_table.contact_rows + contact_table.stops + d, -1
+        work.which[m], work.owner[m] = tl.row_of_dry(contact_table, d), -1
         m += 1
     problem.rows, problem.blocks = m, blocks
     if m == 0:

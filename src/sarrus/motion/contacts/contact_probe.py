@@ -34,7 +34,7 @@ class ContactProbe:
         contact_table = contact_run.contact_table
         self.contacts, self.unilateral = contact_table.contacts, contact_table.contacts + contact_table.stops
         self.sizes = [*contact_run.rows_of_contacts, *([1] * (contact_table.stops + contact_table.dry))]
-        self.first = np.concatenate([[0], np.cumsum(self.sizes)])
+        self.first = np.array([one.rows.start for one in contact_elements(loop.system)], dtype=np.int64)
         self.units = np.array([one.unit for one in contact_elements(loop.system)])
         self._columns = loop.system.characteristic.columns
         self._still = STILL
@@ -65,7 +65,7 @@ class ContactProbe:
 
     def rows(self, blocks: list[int]) -> list[int]:
         """Return the rows of blocks."""
-        return [row for k in blocks for row in range(self.first[k], self.first[k + 1])]
+        return [row for k in blocks for row in range(self.first[k], self.first[k] + self.sizes[k])]
 
     def delassus(self, m: int) -> Array:
         """Return the Delassus matrix W (m, m) of the m rows of the last `look`."""
@@ -73,7 +73,8 @@ class ContactProbe:
 
     def surface(self, k: int) -> slice:
         """Return the rows of a block that have friction, as a slice."""
-        return slice(int(self.first[k]) + (k < self.unilateral), int(self.first[k + 1]))
+        first = int(self.first[k])
+        return slice(first + (k < self.unilateral), first + self.sizes[k])
 
     def slip(self, velocity: Array, k: int) -> float:
         """Return the slip speed of a block [m/s, rad/s]."""

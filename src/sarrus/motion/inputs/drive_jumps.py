@@ -141,7 +141,7 @@ def _program(system: Evaluations) -> TimeProgram | None:
 
     def find() -> TimeProgram | None:
         e = system.equations
-        moved = [e.velocity_residual, e.kinetic_energy, *(contact.rates for contact in e.friction_contacts)]
+        moved = [e.velocity_residual, e.kinetic_energy, e.row_rates]
         moved = [entry for entry in moved if entry.nnz() and ca.depends_on(entry, e.t)]
         return time_program(moved, e.t, e.p, (e.q, e.v, e.u), e.name)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -93,10 +92,11 @@ class ContactRun:
             settings.closed = settings.at_bound = min(settings.closed, CLOSED_OF_FLANKS)
         settings.stick_speed = STILL * size.length
         settings.force = LIFT * size.mass
-        widths = [len(contact.row_names) for contact in contacts]
-        contact_table.contacts, contact_table.contact_rows = len(contacts), sum(widths)
+        widths, lengths = [len(contact.row_names) for contact in contacts], len(system.equations.dry_lengths)
+        contact_table.contacts, contact_table.contact_rows = len(contacts), sum(widths) + lengths
         self.blocks = tuple(one.name for one in contact_elements(system))
-        contact_table.stops, contact_table.dry = len(limits.names), len(dry.names)
+        contact_table.stops, contact_table.dry = len(limits.names), lengths + len(dry.names)
+        contact_table.dry_lengths = lengths
         signs = -limits.signs
         self._integers = [
             limits.places.copy(),
@@ -113,7 +113,7 @@ class ContactRun:
         self._floats = [
             signs,
             limits.bounds.copy(),
-            dry.limits.copy(),
+            np.array([*(one.limit for one in system.equations.dry_lengths), *dry.limits], dtype=float),
             *np.zeros((3, tl.fixed_rows(contact_table))),
         ]
         turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
@@ -144,14 +144,13 @@ class ContactRun:
             self._slope = lane_slope(system, rank)
             contact_table.slope = self._slope.address
         assert tl.fixed_rows(contact_table) == len(self.names)
-        if contacts:
+        if contact_table.contact_rows:
             self._load(system)
 
     def _rows(self) -> list[list[int]]:
         """Return the velocities that each row depends on which is there in every step."""
         system, speeds = self.system, self._integers[1]
-        rates = ca.vertcat(ca.SX(0, 1), *(contact.rates for contact in system.equations.friction_contacts))
-        rows = rows_of(ca.jacobian(rates, system.equations.v))
+        rows = rows_of(ca.jacobian(system.equations.row_rates, system.equations.v))
         return [*(list(row) for row in rows), *([int(place)] for place in speeds)]
 
     def _make_room(self) -> None:
@@ -168,9 +167,10 @@ class ContactRun:
         if geometry_run is not None:
             geometry_run.make_room(rows, system.nv)
         widths = [*(len(contact.row_names) for contact in contacts), *[1] * contact_table.stops]
+        starts = [one.rows.start for one in contact_elements(system)][: len(widths)]
         self._counts = [
             np.array([*widths, *[0] * more], dtype=np.int64),
-            np.array([*accumulate(widths, initial=0), *[0] * more], dtype=np.int64),
+            np.array([*starts, *[0] * (1 + more)], dtype=np.int64),
             np.zeros(unilateral + contact_table.dry, dtype=np.int64),
         ]
         contact_table.sizes, contact_table.first_rows, self.problem.sizes = self._counts
@@ -210,8 +210,11 @@ class ContactRun:
         return tl.slot_sizes(self.contact_table, self.system.nv)
 
     def _load(self, system: Workspace) -> None:
-        self._gaps, self._motion = contact_gaps(system), contact_motion_function(system)
-        self.contact_table.gaps, self.contact_table.motion = self._gaps.address, self._motion.address
+        self._motion = contact_motion_function(system)
+        self.contact_table.motion = self._motion.address
+        if self.contact_table.contacts:
+            self._gaps = contact_gaps(system)
+            self.contact_table.gaps = self._gaps.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
         """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
@@ -256,7 +259,7 @@ class ContactRun:
         size = la.input_size(table)
         self.derived = np.zeros(sum(tl.tangent_sizes(self.contact_table, table, size)))
         self.contact_table.derived = self.derived
-        if self.contact_table.contacts:
+        if self.contact_table.contact_rows:
             self._tangent = contact_tangent(self.system)
             self.contact_table.tangent = self._tangent.address
 

@@ -26,7 +26,7 @@ from sarrus.model.mechanism.transmissions import (
     SliderCrank,
     TendonTransmission,
 )
-from sarrus.symbolic.equations.equations import ContactEquations
+from sarrus.symbolic.equations.equations import ContactEquations, DryLength
 from sarrus.symbolic.forces.forces import AnySpring, coordinate_length, damped, elastic
 from sarrus.symbolic.forces.wrapping import inner_radius, wrapped_length
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
@@ -83,6 +83,14 @@ def rope_rows(mechanism: Mechanism, tendon_of: Callable[[str], Jet], t: ca.SX) -
                 tendon.restitution,
                 kind="rope",
             )
+
+
+def dry_lengths(mechanism: Mechanism, tendon_of: Callable[[str], Jet]) -> Iterator[DryLength]:
+    """Yield the tendons with dry friction."""
+    for tendon in mechanism.tendons.values():
+        if tendon.friction > 0.0:
+            length = tendon_of(tendon.name)
+            yield DryLength(f"{tendon.name}.friction", length.rate, length.bias, tendon.friction)
 
 
 def _bound(rope: LengthLimit, t: ca.SX) -> Jet:

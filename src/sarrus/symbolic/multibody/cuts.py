@@ -18,7 +18,7 @@ from sarrus.base.arrays import Array
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.description import Constraint
 from sarrus.model.mechanism.elements import WORLD, Actuator, Closure, Coupling, SpringDamper, UserForce
-from sarrus.model.mechanism.tendons import LengthLimit, Tendon, segments
+from sarrus.model.mechanism.tendons import Tendon, segments
 from sarrus.model.mechanism.transmissions import SiteTransmission, SliderCrank, TendonTransmission
 from sarrus.symbolic.equations.equations import Equations
 from sarrus.symbolic.equations.symbolic import stacked
@@ -206,7 +206,17 @@ class Cuts:
         for tendon in mechanism.tendons.values():  # flanks push through joints, ropes pull along their paths
             for rope in tendon.ropes:
                 own = pushes[row : (row := row + 1)]
-                yield _Acting(("rope", rope.name), bodies_of(tendon), partial(self._shortening, rope), own)
+                yield _Acting(
+                    ("rope", rope.name),
+                    bodies_of(tendon),
+                    partial(self._lengthening, tendon, -rope.sign),
+                    own,
+                )
+        for tendon in mechanism.tendons.values():
+            if varies(tendon.friction):
+                own = pushes[row : (row := row + 1)]
+                rate = partial(self._lengthening, tendon, 1.0)
+                yield _Acting(("friction", tendon.name), bodies_of(tendon), rate, own)
         for spring in mechanism.springs.values():
             pair = frozenset((spring.body1, spring.body2))
             yield _Acting(("spring", spring.name), pair, partial(self._spring, spring))
@@ -228,8 +238,8 @@ class Cuts:
     def _slips(self, contact: ContactElement, frames: Frames) -> ca.SX:
         return contact_motion(contact, self.mechanism, frames).rates
 
-    def _shortening(self, rope: LengthLimit, frames: Frames) -> ca.SX:
-        return -rope.sign * tendon_length(rope.tendon, frames, self.jets).rate
+    def _lengthening(self, tendon: Tendon, sign: float, frames: Frames) -> ca.SX:
+        return sign * tendon_length(tendon, frames, self.jets).rate
 
     def _spring(self, spring: SpringDamper, frames: Frames, twist: ca.SX) -> ca.SX:
         return forces.elastic_force(spring, spring_length(spring, self.mechanism, frames), twist)[0]

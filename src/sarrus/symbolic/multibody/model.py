@@ -12,7 +12,7 @@ from sarrus.model.mechanism.description import Constraint
 from sarrus.model.mechanism.elements import Closure, Contact, CoordinateSpring, Coupling, SpringDamper
 from sarrus.symbolic.equations.equations import ContactRows, Equations
 from sarrus.symbolic.forces import actuators, forces
-from sarrus.symbolic.forces.lengths import Lengths, constraint_residual, rope_rows
+from sarrus.symbolic.forces.lengths import Lengths, constraint_residual, dry_lengths, rope_rows
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
 from sarrus.symbolic.kinematics.jet import Jet, vertcat
 from sarrus.symbolic.kinematics.kinematics import coordinate_rate
@@ -83,6 +83,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
             *friction_contacts(mechanism, frames, jets, q, v, t, rate),
             *rope_rows(mechanism, lengths.tendon, t),
         ),
+        dry_lengths=tuple(dry_lengths(mechanism, lengths.tendon)),
         tree=tree,
         rotors=bool(rotors),
     )

@@ -29,7 +29,7 @@ def sensor_values(
 
     ``pushes`` are the forces of contacts with Coulomb friction by rows, zero by default.
     """
-    count = sum(len(contact.row_names) for contact in e.friction_contacts)
+    count = e.row_rates.numel()
     measuring = _Measuring(mechanism, e, a, multipliers, ca.SX.zeros(count) if pushes is None else pushes)
     return {name: _clipped(s, measuring.value(s)) for name, s in mechanism.sensors.items()}
 

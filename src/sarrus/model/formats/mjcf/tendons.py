@@ -55,8 +55,10 @@ def add_tendons(load: Import, names: Names) -> None:
             force_limits=names.limits("tendon_actfrc", i),
         )
         on = {item.body for item in tendon.path if not isinstance(item, (Pulley, TendonJoint))}
-        if not (np.any(stiffness) or np.any(damping) or armature or tendon.ropes):
-            reason = "no stiffness, damping, armature or range; it acts only through actuators and equalities"
+        if not (np.any(stiffness) or np.any(damping) or armature or tendon.ropes or tendon.friction):
+            reason = (
+                "no stiffness, damping, armature, range or friction; it acts through actuators and equalities"
+            )
             load.report.set_aside(label, name, reason)
         elif len(on) == 1:
             load.report.set_aside(label, name, "it is all on one body; its length is constant")
@@ -72,7 +74,7 @@ def add_tendons(load: Import, names: Names) -> None:
                 )
                 load.report.leave_out("tendon range", name, reason)
         if tendon.friction:
-            load.report.keep(label, name, f"recorded, does not act: dry friction {tendon.friction:g}")
+            load.report.act("tendon friction", name, f"dry friction of {tendon.friction:g} along its length")
         if hasattr(model, "tendon_springyield") and np.any(model.tendon_springyield[i]):  # MuJoCo ≥ 4
             load.report.leave_out(label, name, "the yield of its spring is left out: it stays elastic")
 
