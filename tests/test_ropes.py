@@ -11,7 +11,13 @@ import pytest
 
 import sarrus as sr
 from families import ropes
-from sarrus.base.errors import ArgumentError, ModelError, SolveError, UnsupportedElementError
+from sarrus.base.errors import (
+    ArgumentError,
+    ModelError,
+    ModelFileError,
+    SolveError,
+    UnsupportedElementError,
+)
 from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.model.builders.document import from_json, to_json
 from sarrus.model.mechanism.tendons import TendonJoint
@@ -420,6 +426,50 @@ def test_ropes_are_written_to_files_and_read(tmp_path: Path) -> None:
         ropes.drum_and_load().mechanism.to_mjcf(tmp_path / "drum.xml")
     drum = from_json(to_json(ropes.drum_and_load().mechanism)).tendons["rope"]
     assert isinstance(drum.path[-1], TendonJoint)
+
+
+DRAKE = """<robot name="rope" xmlns:drake="http://drake.mit.edu"><link name="base"/>
+  <link name="l"><inertial><mass value="2"/>
+    <inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="r"><inertial><mass value="1"/>
+    <inertia ixx=".01" iyy=".01" izz=".01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="left" type="prismatic"><parent link="base"/><child link="l"/><axis xyz="0 0 1"/>
+    <limit lower="-5" upper="5" effort="0" velocity="9"/></joint>
+  <joint name="right" type="prismatic"><parent link="base"/><child link="r"/><axis xyz="0 0 1"/>
+    <limit lower="-5" upper="5" effort="0" velocity="9"/></joint>
+  <drake:tendon_constraint><drake:tendon_constraint_joint name="left" a="1"/>
+    <drake:tendon_constraint_joint name="right" a="1"/>{}</drake:tendon_constraint></robot>"""
+
+
+def drake(tmp_path: Path, **values: object) -> sr.Mechanism:
+    parts = (f'<drake:tendon_constraint_{key} value="{value}"/>' for key, value in values.items())
+    (tmp_path / "rope.urdf").write_text(DRAKE.format("".join(parts)))
+    return sr.load(tmp_path / "rope.urdf")
+
+
+def test_ropes_over_joints_of_drake(tmp_path: Path) -> None:
+    """The sum of two heights stays above −0.2: an Atwood machine of 2 kg and 1 kg; also as coupling and spring."""
+    q = [-0.1, -0.1]
+    rope = sr.System(drake(tmp_path, lower_limit=-0.7, offset=-0.5))
+    found = rope.forward_dynamics(q, [0, 0])
+    np.testing.assert_allclose(found.a, [-3.27, 3.27], rtol=0, atol=1e-12)
+    assert found.contacts["tendon_constraint.lower"] == pytest.approx(13.08, abs=1e-12)
+    tied = drake(tmp_path, lower_limit=-0.7, upper_limit=-0.7, offset=-0.5)
+    assert list(tied.couplings) == ["tendon_constraint"]
+    np.testing.assert_allclose(
+        sr.System(tied).forward_dynamics(q, [0, 0]).a, [-3.27, 3.27], rtol=0, atol=1e-12
+    )
+    spring = sr.System(drake(tmp_path, lower_limit=-0.2, stiffness=100.0))
+    np.testing.assert_allclose(
+        spring.forward_dynamics([-0.2, -0.1], [0, 0]).a, [5.0 - G, 10.0 - G], rtol=0, atol=1e-12
+    )
+    for values, text in (
+        ({}, "needs a lower_limit or an upper_limit"),
+        ({"lower_limit": 1, "upper_limit": 0}, "the lower one not above the upper one"),
+        ({"lower_limit": "x"}, "lower_limit must be a number"),
+    ):
+        with pytest.raises(ModelFileError, match=text):
+            drake(tmp_path, **values)
 
 
 SCENES = """<mujoco><option timestep="1e-4" integrator="implicitfast"/><worldbody>
