@@ -107,10 +107,10 @@ class TendonBuilder(Description):
 
         The rope acts as a contact without friction does, in all functions in which these act ("What acts where" on the
         page on contacts). Its force is ``contact_forces`` in the row "NAME.tension"; ``trajectory.tensions`` has the
-        tensions by name. Several taut ropes whose rows are dependent share the load in the least squares among T ≥ 0,
-        and `determined` marks tensions that are not unique. A start with a rope that is too long by more than 1e-6 of
-        the characteristic length is an error that names it. For an elastic rope use `add_tendon` with ``stiffness`` and
-        ``rest_length=(0, L)``.
+        tensions by name. Several taut ropes whose rows are dependent have the least tensions among all T ≥ 0; statics
+        and inverse dynamics mark unique ones in ``contacts.determined``. A start with a rope that is too long by more
+        than 1e-6 of the characteristic length is an error that names it. For an elastic rope use `add_tendon` with
+        ``stiffness`` and ``rest_length=(0, L)``.
 
         Raises `ModelError` as `add_tendon` does.
         """

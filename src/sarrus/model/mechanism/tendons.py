@@ -113,9 +113,11 @@ class Tendon:
         lower, upper = self.limits or (-np.inf, np.inf)
         least = 0.0 if self.spatial and not self.joints else -np.inf
         found = []
-        if callable(upper) or upper < np.inf:
+        if not (
+            isinstance(upper, float) and upper == np.inf
+        ):  # a number, a function, or an expression of parameters
             found.append(LengthLimit(self.name, (f"{self.name}.tension",), self, 1.0, upper))
-        if callable(lower) or lower > least:
+        if not (isinstance(lower, float) and lower <= least):
             name = f"{self.name}.lower"
             found.append(LengthLimit(name, (f"{name}.compression",), self, -1.0, lower))
         return tuple(found)
