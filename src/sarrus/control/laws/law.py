@@ -34,6 +34,7 @@ from sarrus.control.laws.row_units import in_characteristic_units, times_rows
 from sarrus.control.laws.tolerances import LEVEL_CUT, MEASURED
 from sarrus.dynamics.closing.closed_state import gap_expression, largest_opening, what_is_open
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
+from sarrus.dynamics.model.control_limits import force_at_zero_control
 from sarrus.dynamics.model.control_metric import control_norm, unit_of_controls
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.options import Options
@@ -468,7 +469,7 @@ class Law:
         forces = [force for force in pushes if force is not None]
         outputs = {
             "mass": e.mass_matrix,
-            "force": self.system.compiled.force,
+            "force": self.system.compiled.force - force_at_zero_control(self.system),
             "rows": times_rows(self.system, e.jacobian.T).T,
             "bias": times_rows(self.system, e.constraint_bias.T).T,
             "actuation": e.actuation.T,
