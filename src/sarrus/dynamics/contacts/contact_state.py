@@ -20,15 +20,13 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen import NativeFunction
+from sarrus.dynamics.contacts.rope_texts import LIFTS, beyond_length
 from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK, OUT_OF_REACH
 from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
 from sarrus.model.mechanism.tolerances import LEAST_PLAY
-
-# Remedy in errors about deep penetration.
-LIFTS = ", or take system.assemble(q, within_limits=True).q"
 
 
 class Mode(IntEnum):
@@ -335,7 +333,7 @@ def event_function_count(system: Evaluations) -> int:
 
 def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the gaps of contacts over the symbols of the equations."""
-    return {"gap": ca.vertcat(*(contact.gap for contact in system.equations.friction_contacts))}
+    return {"gap": ca.vertcat(ca.SX(0, 1), *(contact.gap for contact in system.equations.friction_contacts))}
 
 
 def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
@@ -483,7 +481,7 @@ def it_hits(one: ContactElement, speed: float) -> str:
     return f"{one.what} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
 
 
-def below_its_plane(system: Evaluations, one: ContactElement, gap: float) -> ArgumentError:
+def below_its_plane(system: Evaluations, one: ContactElement, gap: float, what: str = "") -> ArgumentError:
     """Return the error for a contact deep below its plane, or for geometries deep inside each other."""
     between = system.mechanism is not None and one.name not in system.mechanism.contacts
     text = (
@@ -495,7 +493,7 @@ def below_its_plane(system: Evaluations, one: ContactElement, gap: float) -> Arg
         if between
         else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body{LIFTS}"
     )
-    return ArgumentError(f"{system.name}: {text}", element=one.name)
+    return ArgumentError(f"{system.name}: {what}{text}", element=one.name)
 
 
 def penetrating_flanks(flank: str, depth: float) -> str:
@@ -503,17 +501,6 @@ def penetrating_flanks(flank: str, depth: float) -> str:
     return (
         f"flank {flank!r} is {depth:.3g} m inside the opposite one: the coordinates of this gearing are inconsistent; "
         f"change one of them, or its references{LIFTS}"
-    )
-
-
-def beyond_length(system: Evaluations, rope: str, excess: float) -> str:
-    """Return the message for a tendon whose length is beyond a limit by ``excess`` [m]."""
-    assert system.mechanism is not None
-    limits = {limit.name: limit for tendon in system.mechanism.tendons.values() for limit in tendon.ropes}
-    longer, ends = ("longer", "nearer") if limits[rope].sign > 0.0 else ("shorter", "farther")
-    return (
-        f"the path of tendon {limits[rope].tendon.name!r} is {excess:.3g} m {longer} than its limit allows; move its "
-        f"ends {ends}, or change the limit{LIFTS}"
     )
 
 

@@ -12,16 +12,15 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import (
-    LIFTS,
-    beyond_length,
+    below_its_plane,
     contact_elements,
     contact_gaps,
     contact_motion_function,
     contact_names,
     contact_tangent,
-    penetrating_flanks,
     step_gaps,
 )
+from sarrus.dynamics.contacts.rope_texts import LIFTS
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
@@ -210,11 +209,8 @@ class ContactRun:
         return tl.slot_sizes(self.contact_table, self.system.nv)
 
     def _load(self, system: Workspace) -> None:
-        self._motion = contact_motion_function(system)
-        self.contact_table.motion = self._motion.address
-        if self.contact_table.contacts:
-            self._gaps = contact_gaps(system)
-            self.contact_table.gaps = self._gaps.address
+        self._motion, self._gaps = contact_motion_function(system), contact_gaps(system)
+        self.contact_table.motion, self.contact_table.gaps = self._motion.address, self._gaps.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
         """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
@@ -225,14 +221,10 @@ class ContactRun:
         gaps, deep = self._gaps(x), AT_BOUND * self.system.characteristic.length
         worst = int(np.argmin(gaps))
         if not gaps[worst] >= -deep:
-            name = self.system.equations.friction_contacts[worst].name
-            mechanism = self.system.mechanism
-            if self.system.equations.friction_contacts[worst].kind == "rope":
-                text = beyond_length(self.system, name, -gaps[worst])
-                raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
-            if self.system.equations.friction_contacts[worst].opposite_flank:
-                text = penetrating_flanks(name, -gaps[worst])
-                raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
+            one, mechanism = contact_elements(self.system)[worst], self.system.mechanism
+            name = one.name
+            if one.rope or one.opposite_flank >= 0:
+                raise below_its_plane(self.system, one, float(gaps[worst]), what)
             if mechanism is not None and name not in mechanism.contacts:
                 raise self._overlapping(what, name, -gaps[worst], LIFTS)
             raise ArgumentError(
