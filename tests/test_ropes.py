@@ -140,11 +140,12 @@ def test_a_tackle_shares_its_load(on_bodies: bool) -> None:
     found = system.forward_dynamics([-1.0, -1.0], [0.0, 0.0])
     np.testing.assert_allclose(found.a, [-1.4014285714, 2.8028571429], rtol=0, atol=1e-10)
     assert found.contacts["rope"] == pytest.approx(50.4514285714, abs=1e-10)
-    if on_bodies:  # along the rope: T on the ceiling, 3 T on the block that both loops hang on
+    if on_bodies:  # T holds the ceiling, 2 T the block of the fixed pulley
         load = sr.reactions(system, [-1.0, -1.0])
-        slant = 1.0 / np.hypot(1.0, 0.0)
-        assert load["ceiling"].force[2] == pytest.approx(50.4514285714 * slant, abs=1e-7)
+        assert load["ceiling"].force[2] == pytest.approx(50.4514285714, abs=1e-7)
         assert load["block"].force[2] == pytest.approx(2 * 50.4514285714, abs=1e-7)
+        assert load.tensions == pytest.approx({"rope": 50.4514285714}, abs=1e-9)
+        assert "rope rope  50.451 N" in str(load)
 
 
 @pytest.mark.parametrize(
@@ -301,6 +302,18 @@ def test_a_rope_with_loops_wheels_and_drums_keeps_energy_between_catches(seed: i
     assert run.energy[-1] - run.energy[0] + lost == pytest.approx(0.0, abs=1e-8)
     gaps = [contact_row_state(system, q, np.zeros(system.nv), t).gaps[0] for q, t in zip(run.q, run.t)]
     assert min(gaps) > -1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_work_of_a_winch_on_a_loop_is_the_change_of_energy(seed: int) -> None:
+    system, q, v = ropes.random_loop(seed, hauling=0.1)
+    run = sr.simulate(system, q, 0.3 * v, duration=0.25, dt=5e-4, method="dop853", rtol=1e-11, atol=1e-12)
+    balance = sr.energy_balance(run)
+    winch = balance.of("winch") + (balance.of("constraint") if "constraint" in balance.kinds else 0.0)
+    assert balance.of("winch")[-1] > 1e-3
+    lost = sum(switch.energy_loss for switch in run.switches if switch.time > 0.0)
+    assert run.energy[-1] - run.energy[0] == pytest.approx(winch[-1] - lost, abs=1e-7)
+    assert abs(balance.residual).max() < 1e-7
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -92,8 +92,11 @@ def drum_and_load(*, radius: float = 0.1, torque: float = 0.0) -> sr.System:
     return sr.System(mechanism)
 
 
-def random_loop(seed: int) -> tuple[sr.System, np.ndarray, np.ndarray]:
-    """A four-bar linkage with a chain and a rope around a wheel between them, taut at (q, v); no winch, no losses."""
+def random_loop(seed: int, *, hauling: float = 0.0) -> tuple[sr.System, np.ndarray, np.ndarray]:
+    """A four-bar linkage with a chain and a rope around a wheel between them, taut at (q, v), without losses.
+
+    A winch hauls the rope in by ``hauling`` t² [m].
+    """
     rng = np.random.default_rng((43, seed))
     mechanism = sr.Mechanism(f"loop {seed}")
     lengths = {"crank": 0.3, "coupler": 0.8, "rocker": 0.6}
@@ -121,7 +124,9 @@ def random_loop(seed: int) -> tuple[sr.System, np.ndarray, np.ndarray]:
     q = system.assemble(start, locked=["crank"]).q
     length = float(system.sensors(q, np.zeros(system.nv))["length"][0])
     wound = -0.05 * float(q[list(system.coordinate_names).index("hand")])
-    mechanism.add_rope("rope", path, length=length + wound, joint_terms={"hand": -0.05})
+    whole = length + wound
+    wind = (lambda t: whole - hauling * t**2) if hauling else whole
+    mechanism.add_rope("rope", path, length=wind, joint_terms={"hand": -0.05})
     return sr.System(mechanism), q, system.project_velocity(q, rng.standard_normal(system.nv))
 
 

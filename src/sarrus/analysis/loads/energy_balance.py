@@ -206,11 +206,11 @@ def _with_held_controls(system: System, trajectory: Trajectory, columns: list[Co
 
 
 def _hits(trajectory: Trajectory) -> Array:
-    """Return the work of all impacts from the start to each sample (T,) [J]."""
+    """Return the work of all impacts after the first sample up to each sample (T,) [J]."""
     t, hits = trajectory.t, np.zeros(len(trajectory.t))
     for switch in trajectory.switches:
         hits[max(int(np.searchsorted(t, switch.time, side="right")) - 1, 0) :] -= switch.energy_loss
-    return hits
+    return hits - hits[:1]
 
 
 def _struck(t: Array, energy: Array) -> Array:
@@ -224,7 +224,7 @@ def _contacts(
     """Return (columns of contacts, stops, dry friction and impacts; power left over; whether the latter is
     meaningful).
     """
-    count, t, lost = len(trajectory.t), trajectory.t, -trajectory.contact_loss
+    count, t, lost = len(trajectory.t), trajectory.t, trajectory.contact_loss[:1] - trajectory.contact_loss
     impacts: list[Column] = [("impact", "", np.zeros(count), hits, 0.0)] if hits.any() else []
     if not trajectory.contact_row_names and not len(trajectory.contact_log.table):
         return impacts, rest, True
