@@ -134,6 +134,27 @@ def test_a_catch_by_a_winch_that_hauls_in_balances_energy() -> None:
     assert abs(balance.residual[-1]) < 1e-9
 
 
+@pytest.mark.parametrize("dt", [None, 1e-3])
+def test_a_winch_that_starts_and_stops_at_once_jerks_and_loosens_its_rope(dt: float | None) -> None:
+    """A start at 1 m/s is an impact; at the stop the load flies on for 0.2 s and falls back into the rope."""
+    system = ropes.winch(lambda t: 2.0 - ca.fmin(ca.fmax(t - 0.5, 0.0), 0.25))
+    run = sr.simulate(system, [-2.0], duration=1.2, dt=dt)
+    assert [event.time for event in run.events if "speed of rope jumps" in event.name] == pytest.approx(
+        [0.5, 0.75]
+    )
+    flight = run.q[(run.t > 0.751) & (run.t < 0.95), 0]
+    assert len(flight)
+    assert flight.min() > -1.75
+    assert run.q[-1] == pytest.approx([-1.75], abs=1e-9)
+    if dt is None:
+        jerk, slack, caught = run.switches[1:]
+        assert (jerk.time, jerk.energy_loss) == pytest.approx((0.5, 5.0), abs=1e-9)
+        assert slack.opened == ("rope",)
+        assert caught.time == pytest.approx(0.75 + 2.0 / G, abs=1e-9)
+        assert caught.energy_loss == pytest.approx(5.0, abs=1e-9)
+        assert abs(sr.energy_balance(run).residual).max() < 1e-9
+
+
 @pytest.mark.parametrize("on_bodies", [False, True])
 def test_a_tackle_shares_its_load(on_bodies: bool) -> None:
     system = ropes.tackle(on_bodies=on_bodies)
