@@ -50,6 +50,8 @@ def test_a_bob_falls_into_its_rope_and_swings_on() -> None:
     after = fall - along * (along @ fall)
     assert -along @ fall == pytest.approx(-2.1686720107, abs=1e-10)  # the impulse of 1 kg
     assert np.linalg.norm(after) == pytest.approx(1.2520833692, abs=1e-9)
+    caught = ropes.bob().forward_dynamics([0.3, -np.sqrt(0.27)], after).contacts["rope"]
+    assert caught == pytest.approx(after @ after / 0.6 + G * np.sqrt(0.75), abs=1e-9)
     # conserved from the catch on: half the square of the speed, plus g z
     energy = 0.5 * after @ after - G * np.sqrt(0.27)
     np.testing.assert_allclose(
