@@ -46,9 +46,9 @@ class Trajectory(RecordedMotion):
     error : estimated error of the coordinates up to each sample (T,), relative to 1 rad for angles, and to the largest
         coordinate of the run for lengths. NaN if it was not estimated, see `sarrus.simulate`; infinite after
         ``determined_until`` if the status is NOT_DETERMINED.
-    contact_forces : (T, rows) normal and tangential forces of contacts with friction, forces of stops at joint limits,
-        and dry friction of joints [N, N m]; ``contact_row_names`` label the rows. Instantaneous values; with the method
-        "moreau-jean" means over the step that ends at the sample.
+    contact_forces : (T, rows) normal and tangential forces of contacts with friction, tensions of ropes (`tensions`),
+        forces of stops at joint limits, and dry friction [N, N m]; ``contact_row_names`` label the rows. Instantaneous
+        values; with the method "moreau-jean" means over the step that ends at the sample.
     meetings : contact points between geometries, see `sarrus.motion.records.geometry_log.ContactLog`;
         `geometry_forces`.
     contact_loss : energy dissipated by contacts, stops and dry friction up to each sample (T,) [J].
