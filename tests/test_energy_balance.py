@@ -271,3 +271,16 @@ def test_a_drive_that_is_hit_does_work_in_the_impact() -> None:
     )  # impulse × speed
     assert balance.total["impact"] == pytest.approx(-0.5 * 0.5 * 4.0 * (1 - 0.6**2), rel=1e-9)
     assert np.abs(balance.residual).max() < 1e-9
+
+
+def test_an_impact_at_the_start_is_before_the_first_sample() -> None:
+    """A ball that begins at its floor with a velocity into it: the motion recorded begins after the impact."""
+    ball = sr.Mechanism("ball")
+    ball.add_body("ball", 1.0, inertia=(1, 1, 1))
+    ball.add_joint("z", "prismatic", "world", "ball", axis=(0, 0, 1))
+    ball.add_contact("floor", "ball", friction="coulomb", friction_coefficient=0.2, restitution=0.5)
+    run = sr.simulate(sr.System(ball), [0.0], [-1.0], duration=0.3, dt=0.01, method="dop853")
+    assert run.switches[0].energy_loss == pytest.approx(0.375)
+    balance = sr.energy_balance(run)
+    assert abs(balance.residual).max() < 1e-10
+    assert balance.of("impact")[-1] == pytest.approx(-sum(s.energy_loss for s in run.switches[1:]), abs=1e-12)

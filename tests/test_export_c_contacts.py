@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from c_code import Compiled
+from families import ropes
 from sarrus.dynamics.contacts.contact_state import contact_names, contact_row_state
 from sarrus.export.c import CExport
 from test_rest_on_contacts import quadruped
@@ -127,3 +128,19 @@ def test_a_system_without_contacts_says_so(tmp_path) -> None:
     for function in ("contacts", "contact_step"):
         with pytest.raises(sr.ArgumentError, match=f"asks for {function}, but the system has n"):
             sr.export.c_code(sr.System(mechanism), tmp_path, [function])
+
+
+def test_ropes_and_friction_along_lengths(tmp_path) -> None:
+    """An Atwood machine on a floor that goes slack, with a brake along the length of a second tendon."""
+    mechanism = ropes.atwood().mechanism
+    mechanism.add_tendon("brake", {"two": 1.0, "one": 0.5}, friction=1.5)
+    system = sr.System(mechanism)
+    q, v = np.array([-1.0, -1.0]), np.zeros(2)
+    code = compiled(system, tmp_path, "contact_step", q=q)
+    motion = sr.simulate(system, q, v, duration=1.2, dt=2e-3, error_estimate=False)
+    assert motion.contact_row_names == ("floor.n", "floor.t1", "floor.t2", "rope.tension", "brake.friction")
+    states, speeds, forces = steps(code, q, v, 2e-3, 600)
+    assert motion.tensions["rope"].min() == 0.0 < motion.tensions["rope"][-1]
+    assert_allclose(states, motion.q[1:], rtol=1e-9, atol=1e-9)
+    assert_allclose(speeds, motion.v[1:], rtol=1e-9, atol=1e-9)
+    assert_allclose(forces, motion.contact_forces[1:], rtol=1e-6, atol=1e-6)

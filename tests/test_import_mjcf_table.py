@@ -155,7 +155,8 @@ SNIPPETS: dict[str, tuple[str, str, str]] = {
         "t",
     ),
     "tendon-armature": (on_pair(SPATIAL.format('armature="3"')), "spatial tendon", "t"),
-    "tendon-limit": (on_pair(SPATIAL.format('stiffness="3" range="0 5"')), "spatial tendon", "t"),
+    "tendon-range": (on_pair(SPATIAL.format('range="0 5"')), "tendon range", "t"),
+    "tendon-friction": (on_pair(SPATIAL.format('frictionloss="5"')), "tendon friction", "t"),
     "tendon-force": (on_pair(SPATIAL.format('stiffness="3" actuatorfrcrange="-2 5"')), "spatial tendon", "t"),
     "motor": (on_pair('<actuator><motor name="u" joint="j" gear="3"/></actuator>'), "actuator", "u"),
     "motor-ball": (

@@ -154,6 +154,17 @@ SNIPPETS: dict[str, tuple[str, str, str, dict[str, object]]] = {
         "p",
         {},
     ),
+    "urdf-tendon-constraint": (
+        robot(
+            joint("continuous"),
+            '<drake:tendon_constraint xmlns:drake="http://drake.mit.edu">'
+            '<drake:tendon_constraint_joint name="j" a="2"/>'
+            '<drake:tendon_constraint_upper_limit value="0.5"/></drake:tendon_constraint>',
+        ),
+        "drake:tendon_constraint",
+        "tendon_constraint",
+        {},
+    ),
     "urdf-outside": (
         robot(joint("continuous"), '<gazebo reference="j"><springStiffness>3</springStiffness></gazebo>'),
         "<springStiffness>",

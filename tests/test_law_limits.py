@@ -286,3 +286,23 @@ def test_what_no_motor_reaches_is_not_called_exact(limits):
     assert told.outcome == "unreachable"
     one = sr.control.ProjectedInverseDynamics(system, ["q1"], [1.0], **limits)
     assert one.solve([0.0, 0.0], [0.0, 0.0]).outcome == "exact"
+
+
+@pytest.mark.parametrize("bounds", [(2.0, 50.0), (-50.0, -2.0), (-1.0, 50.0)], ids=str)
+@pytest.mark.parametrize("servo", [False, True])
+@pytest.mark.parametrize("on_force", [False, True])
+def test_limits_that_exclude_zero_do_not_shift_a_law(bounds, servo, on_force):
+    """Two motors of one slider, of which one never gives zero: together they give what the law asks for."""
+    mechanism = sr.Mechanism("slider", gravity=(0, 0, -9.81))
+    mechanism.add_body("cart", 2.0, inertia=(1, 1, 1))
+    mechanism.add_joint("z", "prismatic", "world", "cart", axis=(0, 0, 1))
+    key = "force_limits" if on_force and not servo else "limits"
+    servo_bias = {"bias": (0.0, -30.0, -4.0)} if servo else {}
+    mechanism.add_actuator("one", "z", gain=3.0, **{key: bounds}, **servo_bias)
+    mechanism.add_actuator("other", "z", gain=-1.0)
+    system = sr.System(mechanism)
+    law = control.ProjectedInverseDynamics(system, ["z"], [0.1], stiffness=9.0, damping=4.0)
+    for q, v in (([0.1], [0.0]), ([0.3], [-0.2])):
+        u = law(q, v)
+        wanted = 9.0 * (0.1 - q[0]) - 4.0 * v[0]
+        assert system.forward_dynamics(q, v, u).a == pytest.approx([wanted], abs=1e-9)

@@ -314,15 +314,18 @@ def test_tendons_come_back_from_mjcf_and_from_a_document(tmp_path: Path) -> None
             }
 
 
-def test_what_is_recorded_and_does_not_act_is_said(tmp_path: Path) -> None:
+def test_range_and_friction_of_a_file_act(tmp_path: Path) -> None:
     attributes = 'range="-1 2" frictionloss=".3" actuatorfrcrange="-4 5" actuatorfrclimited="true"'
     rest = f'<tendon><fixed name="t" stiffness="1" {attributes}><joint joint="h" coef="1"/></fixed></tendon>'
     both = Both.of(tmp_path, TREE, rest)
     tendon = both.system.mechanism.tendons["t"]
     assert (tendon.limits, tendon.friction, tendon.force_limits) == ((-1.0, 2.0), 0.3, (-4.0, 5.0))
-    (entry,) = both.system.mechanism.report.kept
-    for word in ("length limits (-1, 2)", "dry friction 0.3"):
-        assert word in entry.reason
+    said = str(both.system.mechanism.report)
+    for words in (
+        "tendon range 't': (-1, 2), exact and without rebound",
+        "dry friction of 0.3 along its length",
+    ):
+        assert words in said
 
 
 def test_parameters_drive_tendons() -> None:

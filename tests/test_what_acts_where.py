@@ -20,7 +20,7 @@ from sarrus import control
 from sarrus.base.errors import ArgumentError, SolveError
 
 DOCS = Path(__file__).parent.parent / "docs" / "contacts.md"
-COLUMNS = ("constraint", "coulomb", "closed form", "gearings", "limits", "dry", "geometries")
+COLUMNS = ("constraint", "coulomb", "closed form", "gearings", "limits", "dry", "geometries", "ropes")
 # The name of what acts in each scene, and the words with which a description leaves it out.
 NAMES = {
     "coulomb": "floor",
@@ -30,6 +30,7 @@ NAMES = {
     "closed form": "ground-ball",
     "geometries": "ground-ball",
     "constraint": "floor|contacts",
+    "ropes": "rope",
 }
 WORDS = {
     "coulomb": "Coulomb friction",
@@ -38,6 +39,7 @@ WORDS = {
     "dry": "dry friction",
     "closed form": "Coulomb friction",
     "geometries": "between geometries",
+    "ropes": "ropes",
 }
 Q, V, WEIGHT, DT = [0.0, 0.0], [0.5, 0.0], 2.0 * 9.81, 1e-3
 
@@ -63,6 +65,8 @@ def scene(column: str | None) -> sr.System:
         mechanism.add_geom("ground", "world", "plane")
         mechanism.add_geom("ball", "block", "sphere", (0.1,), (0, 0, 0.1), friction=0.3)
         mechanism.add_geometry_contacts(closed_form=column == "closed form")
+    if column == "ropes":
+        mechanism.add_rope("rope", [("carriage", (0, 0, 1)), "block"], length=1.0)
     return sr.System(mechanism)
 
 
@@ -248,7 +252,7 @@ def test_what_is_left_out_on_purpose_is_left_out(systems: dict[str | None, sr.Sy
             np.testing.assert_allclose(run(system), run(falling), rtol=1e-9, atol=1e-12)
 
 
-@pytest.mark.parametrize("column", ["coulomb", "closed form", "limits"])
+@pytest.mark.parametrize("column", ["coulomb", "closed form", "limits", "ropes"])
 def test_where_all_is_open_nothing_changes(column: str, systems: dict[str | None, sr.System]) -> None:
     system, falling, up = systems[column], systems[None], [0.0, 0.5]
     for call in (

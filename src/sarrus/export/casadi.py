@@ -85,8 +85,8 @@ def casadi_function(
     quantity              q, v, t, p        value (m,) and rate (m,) of a ``quantity``
     ===================== ================= ===================================================================
 
-    Contacts with Coulomb friction and between geometries, limits of joints and dry friction of joints are left out,
-    because they are not smooth. `System.forward_dynamics` has them.
+    Contacts with Coulomb friction and between geometries, ropes, limits of joints and dry friction of joints are left
+    out, because they are not smooth. `System.forward_dynamics` has them.
 
     The first two solve the constrained equations as straight-line expressions, without a rank decision:
     λ = (Â Âᵀ)⁻¹(−γ − Â f̂) after elimination of M, and Kᵀ M K ÿ = Kᵀ(f − M K̇ ẏ) for independent velocities ẏ. Their

@@ -273,14 +273,13 @@ class StaticContacts:
         if self.system.contact_geometries:
             geometry = geometry or geometry_contacts(self.system, q, self.t)
             out = out + geometry.stiffness_times(forces[len(forces) - len(geometry.rows) :], way)
-        if not self.system.equations.friction_contacts:
-            return out
         e = self.system.equations
-        count = sum(len(contact.row_names) for contact in e.friction_contacts)
+        count = e.row_rates.numel()
+        if not count:
+            return out
 
         def outputs(forces: ca.SX) -> dict[str, ca.SX]:
-            rates = ca.vertcat(*(contact.rates for contact in e.friction_contacts))
-            return {"force": -ca.jtimes(ca.jtimes(rates, e.v, forces, True), e.q, e.rate)}
+            return {"force": -ca.jtimes(ca.jtimes(e.row_rates, e.v, forces, True), e.q, e.rate)}
 
         native = self.system.compiled.named("touch stiffness", outputs, {"forces": count})
         return out + native(np.concatenate([self.system.pack(q, way, u, self.t), forces[:count]]))

@@ -16,7 +16,12 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.lazy_import import lazy_import
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contacts.contact_state import contact_elements, contact_names, contact_row_state
+from sarrus.dynamics.contacts.contact_state import (
+    contact_elements,
+    contact_gaps,
+    contact_names,
+    contact_row_state,
+)
 from sarrus.dynamics.system import System
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.symbolic.multibody.powers import actuator_drives, element_powers, magnetic_fields
@@ -25,7 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 # Kinds of which the run knows the sum.
-_KNOWN_IN_ALL = ("contact", "stop", "dry friction")
+_KNOWN_IN_ALL = ("contact", "rope", "stop", "dry friction")
 # Kinds whose power follows from state and control alone: of held controls it is known between samples.
 _OF_STATE = ("actuator", "actuator limits", "joint damping", "damper", "force", "inputs", "passive force")
 
@@ -43,11 +48,11 @@ class EnergyBalance:
     kinds, names : (n,) kind and name of each force: "actuator", "actuator limits", "joint damping", "damper", "force";
         "source" (electrical power of drives of motors with inductance) and "winding" (heat in them); "inputs" and
         "passive force" of own equations; "constraint" (closures and nonholonomic rows with prescribed motion);
-        "contact", "stop", "dry friction"; "impact" (all impacts together) and "constraint in impacts" (prescribed
-        motions that are hit); "driven bodies"; "applied" (the ``force`` of the run, and the force that a formulation
-        adds).
-    power : (T, n) power delivered to the mechanism [W], negative if taken from it; NaN for contacts in time stepping,
-        whose forces are means, and zero for impacts.
+        "contact", "rope", "stop", "dry friction"; "winch" (the length of a rope as a function of time); "impact" (all
+        impacts together) and "constraint in impacts" (prescribed motions that are hit); "driven bodies"; "applied" (the
+        ``force`` of the run, and the force that a formulation adds).
+    power : (T, n) power delivered to the mechanism [W], negative if taken from it; NaN for contacts and winches in time
+        stepping, whose forces are means, and zero for impacts.
     work : (T, n) integral of the power from the start [J].
     error : (n,) estimated error of the last row of ``work`` [J], summed over all intervals between samples; large if a
         peak or a jump lies between samples.
@@ -154,7 +159,7 @@ def energy_balance(trajectory: Trajectory) -> EnergyBalance:
     jumps = bool(
         np.abs(struck).max(initial=0.0) > NO_JUMP * np.abs(trajectory.energy).max()
     )  # of the speed of a drive
-    if (hits.any() or jumps) and {"constraint", "driven bodies"} & {column[0] for column in columns}:
+    if (hits.any() or jumps) and {"constraint", "driven bodies", "winch"} & {column[0] for column in columns}:
         columns.append(("constraint", "in impacts", np.zeros(len(t)), struck, 0.0))
     work = np.array([column[3] for column in columns]).reshape(len(columns), len(t)).T
     return EnergyBalance(
@@ -201,11 +206,11 @@ def _with_held_controls(system: System, trajectory: Trajectory, columns: list[Co
 
 
 def _hits(trajectory: Trajectory) -> Array:
-    """Return the work of all impacts from the start to each sample (T,) [J]."""
+    """Return the work of all impacts after the first sample up to each sample (T,) [J]."""
     t, hits = trajectory.t, np.zeros(len(trajectory.t))
     for switch in trajectory.switches:
         hits[max(int(np.searchsorted(t, switch.time, side="right")) - 1, 0) :] -= switch.energy_loss
-    return hits
+    return hits - hits[:1]
 
 
 def _struck(t: Array, energy: Array) -> Array:
@@ -219,25 +224,52 @@ def _contacts(
     """Return (columns of contacts, stops, dry friction and impacts; power left over; whether the latter is
     meaningful).
     """
-    count, t, lost = len(trajectory.t), trajectory.t, -trajectory.contact_loss
+    count, t, lost = len(trajectory.t), trajectory.t, trajectory.contact_loss[:1] - trajectory.contact_loss
     impacts: list[Column] = [("impact", "", np.zeros(count), hits, 0.0)] if hits.any() else []
     if not trajectory.contact_row_names and not len(trajectory.contact_log.table):
         return impacts, rest, True
-    blocks: dict[tuple[str, str], Array] = {}
+    blocks, winches = dict[tuple[str, str], Array](), dict[tuple[str, str], Array]()
     if trajectory.contact_row_names == contact_names(system):
-        blocks = _touched(system, trajectory)
+        blocks, winches = _touched(system, trajectory)
     powers = np.array(list(blocks.values())).reshape(len(blocks), count)
     splines = [integral(t, power) for power in powers]
     agrees = (
         np.abs(sum((done for done, _ in splines), hits) - lost).max() <= CONTACTS_AGREE * np.abs(lost).max()
     )
     if not blocks or not (trajectory.switches or agrees):  # of steps in time
-        return [("contact", "", np.full(count, np.nan), lost, 0.0)], rest, False
+        unknown = np.full(count, np.nan)
+        stepped = _winches_by_steps(system, trajectory) if blocks else {}
+        wound: list[Column] = [("winch", name, unknown, done, 0.0) for name, done in stepped.items()]
+        return [("contact", "", unknown, lost, 0.0), *wound], rest, False
     columns: list[Column] = [
         (*key, power, done, float(abs(spline[-1] - done[-1])) + off)
         for key, power, done, (spline, off) in zip(blocks, powers, _shares(lost - hits, powers), splines)
     ]
-    return [*columns, *impacts], rest - powers.sum(axis=0), True
+    columns += [(*key, power, *integral(t, power)) for key, power in winches.items()]
+    return [*columns, *impacts], rest - powers.sum(axis=0) - sum(winches.values()), True
+
+
+def _winches_by_steps(system: System, trajectory: Trajectory) -> dict[str, Array]:
+    """Return the work (T,) [J] of winches in time stepping, −T ΔL summed over the steps, if all steps are recorded."""
+    e, t = system.equations, trajectory.t
+    moved = [k for k, one in enumerate(e.friction_contacts) if ca.depends_on(one.gap, e.t)]
+    if trajectory.steps != len(t) - 1 or not moved:
+        return {}
+    gaps = contact_gaps(system)
+    paid_out = np.array(
+        [
+            gaps(system.pack(q, t=after)) - gaps(system.pack(q, t=before))
+            for q, before, after in zip(trajectory.q[1:], t, t[1:])
+        ]
+    )
+    found = {one.name: one for one in contact_elements(system) if one.rope}
+    return {
+        name: np.append(
+            0.0, np.cumsum(-trajectory.contact_forces[1:, found[name].rows.start] * paid_out[:, k])
+        )
+        for k, name in ((k, e.friction_contacts[k].name) for k in moved)
+        if name in found
+    }
 
 
 def _shares(lost: Array, powers: Array) -> Array:
@@ -251,18 +283,29 @@ def _shares(lost: Array, powers: Array) -> Array:
     return np.hstack([np.zeros((len(powers), 1)), np.cumsum(parts * np.diff(lost), axis=1)])
 
 
-def _touched(system: System, trajectory: Trajectory) -> dict[tuple[str, str], Array]:
-    """Return the power (T,) [W] of every contact, stop and joint with dry friction."""
+def _touched(
+    system: System, trajectory: Trajectory
+) -> tuple[dict[tuple[str, str], Array], dict[tuple[str, str], Array]]:
+    """Return the power (T,) [W] of every contact, rope, stop and joint with dry friction, and that of the winches.
+
+    A rope whose length is a function of time takes the power T ġ, zero while it is taut, and its winch gives −T L̇.
+    """
     elements = contact_elements(system)
-    rates = np.array(
-        [
-            contact_row_state(system, q, v, x).rates[: trajectory.contact_forces.shape[1]]
-            for q, v, x in zip(trajectory.q, trajectory.v, trajectory.t)
-        ]
+    found = [contact_row_state(system, q, v, x) for q, v, x in zip(trajectory.q, trajectory.v, trajectory.t)]
+    count = trajectory.contact_forces.shape[1]
+    powers = trajectory.contact_forces * np.array([one.rates[:count] for one in found])
+    own = trajectory.contact_forces * np.array(
+        [(one.rows @ v)[:count] for one, v in zip(found, trajectory.v)]
     )
-    powers = trajectory.contact_forces * rates
-    kinds = {"contact": "contact", "stop": "stop", "friction": "dry friction"}
-    return {(kinds[one.kind], one.name): powers[:, one.rows].sum(axis=1) for one in elements}
+    kinds = {"contact": "contact", "rope": "rope", "stop": "stop", "friction": "dry friction"}
+    moved = [
+        one.name for one in system.equations.friction_contacts if ca.depends_on(one.gap, system.equations.t)
+    ]
+    winches = [one for one in elements if one.rope and one.name in moved]
+    return (
+        {(kinds[one.what], one.name): powers[:, one.rows].sum(axis=1) for one in elements},
+        {("winch", one.name): (own - powers)[:, one.rows].sum(axis=1) for one in winches},
+    )
 
 
 def _elements(system: System, multipliers: ca.SX) -> dict[tuple[str, str], ca.SX]:

@@ -19,6 +19,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
+from sarrus.dynamics.contacts.contact_state import contact_elements
 from sarrus.dynamics.contacts.open_forces import push_count, pushes_of
 from sarrus.dynamics.system import System
 from sarrus.symbolic.multibody.connections import Connection
@@ -104,6 +105,8 @@ class Reactions(Answer):
     points, axes : (n, 3), (n, 3, 3) as in `Reaction`. frame : the requested frame.
     multipliers : (nc,) λ that belongs to these loads; it differs from that of `ForwardDynamics` where λ is not unique.
     coupling_forces, couplings_determined : multipliers of couplings by name, and whether they are unique.
+    tensions : of tendons at a limit of their length, such as taut ropes, by the names of `sarrus.Mechanism.add_rope`
+        [N], zero while slack.
     a : (nv,) the acceleration. rank : rank of A. open : number of independent states of self-stress, in which bearings
         balance each other.
     status : status of the accelerations, see `reactions`. length : κ [m].
@@ -123,6 +126,7 @@ class Reactions(Answer):
     multipliers: Array
     coupling_forces: Mapping[str, float]
     couplings_determined: Mapping[str, bool]
+    tensions: Mapping[str, float]
     a: Array
     rank: int
     open: int
@@ -165,6 +169,7 @@ class Reactions(Answer):
         lines = table_of(self.name, self.frame, self.connections, loads, floor, certain)
         for name, force in self.coupling_forces.items():
             lines.append(f"coupling {name}  {'' if self.couplings_determined[name] else OPEN}{force:.5g}")
+        lines += [f"rope {name}  {force:.5g} N" for name, force in self.tensions.items()]
         if (self.settled & ~self.determined).any():
             lines.append(f"{SETTLED} determined by the given stiffness, not by the equations of motion alone")
         if not (self.settled.all() and all(self.couplings_determined.values())):
@@ -203,7 +208,7 @@ def reactions(
     sensor in place of the joint measures it and as MuJoCo's sensors read it: the part of the bearing, plus motors,
     springs, dampers, dry friction and stops of the joint, ``tau``, generalized user forces and couplings of
     coordinates. ``bearing_force`` and ``bearing_couple`` are the part of the bearing, which does no work in the motions
-    of the joint. Springs and tendons between points, actuators at sites, and forces on bodies do not pass through
+    of the joint. Springs, tendons and ropes, actuators at sites, and forces on bodies do not pass through
     joints. Several joints of one body are in series: the same load passes through each. A free joint carries no load.
     The rotor of a joint (armature) takes the torque that accelerates it: the part of the drive is τ − armature · a;
     neither weight nor gyroscopic couple of the rotor is modelled. The same holds for the rotor of a tendon.
@@ -277,6 +282,7 @@ def reactions(
         multipliers=read_only(share.multipliers),
         coupling_forces={name: float(share.multipliers[row]) for name, row in zip(shared.couplings, rows)},
         couplings_determined=dict(zip(shared.couplings, map(bool, share.couplings))),
+        tensions={one.name: float(pushes[one.rows.start]) for one in contact_elements(system) if one.rope},
         a=solved.a,
         rank=solved.rank,
         open=share.open,

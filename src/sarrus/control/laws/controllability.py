@@ -53,7 +53,7 @@ def controllability(
     With Z a basis of the motions A v = 0, the controls act by Zᵀ S u. The mechanism is controllable if Zᵀ S has full
     row rank, N ∩ B⊥ ⊆ N⊥ ∩ B⊥ (Aghili 2005, eq. (64)), B the range of S. Redundant closures change nothing; in a
     singular configuration there are more motions, and the answer is for these. Contacts with Coulomb friction, contacts
-    between geometries, limits of joints and dry friction of joints are left out.
+    between geometries, ropes, limits of joints and dry friction of joints are left out.
     """
     check_is("controllability", system, System)
     velocity = np.zeros(system.nv) if v is None else system.checked(v, system.nv, "v")

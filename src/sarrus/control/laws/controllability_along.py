@@ -125,7 +125,8 @@ def controllability_along(
     duration : [s].
 
     Raises `ArgumentError` for names that never switch, times out of order, and a ``duration`` that is not positive.
-    Contacts with Coulomb friction and between geometries, limits of joints and dry friction of joints are left out.
+    Contacts with Coulomb friction and between geometries, ropes, limits of joints and dry friction of joints are left
+    out.
     """
     check_is("controllability_along", system, System)
     duration = number_between(duration, 0.0, np.inf, "duration")

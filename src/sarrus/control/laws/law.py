@@ -34,6 +34,7 @@ from sarrus.control.laws.row_units import in_characteristic_units, times_rows
 from sarrus.control.laws.tolerances import LEVEL_CUT, MEASURED
 from sarrus.dynamics.closing.closed_state import gap_expression, largest_opening, what_is_open
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
+from sarrus.dynamics.model.control_limits import force_at_zero_control
 from sarrus.dynamics.model.control_metric import control_norm, unit_of_controls
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.options import Options
@@ -66,7 +67,8 @@ class Law:
     holds its gains and targets by name: assignment to an item compiles nothing.
 
     In the model, contacts are constraints, active as the parameters say. Contacts with Coulomb friction, contacts
-    between geometries, limits of joints and dry friction are left out of the model; the plant may have all of these.
+    between geometries, ropes, limits of joints and dry friction are left out of the model; the plant may have all of
+    these.
 
     Threads may share a law: calls wait for each other, and a simulation works on a `copy`. The memory from sample to
     sample exists once per law: a thread that samples a law itself needs a copy.
@@ -467,7 +469,7 @@ class Law:
         forces = [force for force in pushes if force is not None]
         outputs = {
             "mass": e.mass_matrix,
-            "force": self.system.compiled.force,
+            "force": self.system.compiled.force - force_at_zero_control(self.system),
             "rows": times_rows(self.system, e.jacobian.T).T,
             "bias": times_rows(self.system, e.constraint_bias.T).T,
             "actuation": e.actuation.T,

@@ -77,11 +77,12 @@ class Regressor:
                 "identification needs the System of a Mechanism; own equations have no inertial parameters",
                 element="system",
             )
-        if system.equations.friction_contacts:
+        for contact in system.equations.friction_contacts:
+            what = "is one-sided" if contact.kind == "rope" else "has Coulomb friction"
             raise ArgumentError(
-                f"{system.name}: contact {system.equations.friction_contacts[0].name!r} has Coulomb friction, "
-                "whose force cannot be eliminated; identify without it",
-                element=system.equations.friction_contacts[0].name,
+                f"{system.name}: {contact.kind} {contact.name!r} {what}, whose force cannot be eliminated; identify "
+                "without it",
+                element=contact.name,
             )
         self.system = system
         mechanism = system.current_mechanism()

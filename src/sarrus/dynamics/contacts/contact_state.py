@@ -22,6 +22,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
+from sarrus.dynamics.contacts.rope_texts import LIFTS, beyond_length
 from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK, OUT_OF_REACH
 from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.model.evaluations import Evaluations
@@ -31,9 +32,6 @@ from sarrus.model.mechanism.tolerances import LEAST_PLAY
 
 if TYPE_CHECKING:
     from sarrus.dynamics.contacts.geometry_state import GeometryContacts
-
-# Remedy in errors about deep penetration.
-LIFTS = ", or take system.assemble(q, within_limits=True).q"
 
 
 class Mode(IntEnum):
@@ -50,7 +48,8 @@ class ContactElement:
 
     ``kind`` is "contact", "stop" or "friction"; ``limit`` [N, N m] is the largest dry friction. ``unit`` scales its gap
     and velocities: the characteristic length [m], or 1 rad. ``opposite_flank`` is the index of the opposite flank, of
-    which at most one pushes; −1 without an opposite flank.
+    which at most one pushes; −1 without an opposite flank. ``rope`` marks a contact that is a limit of the length of a
+    tendon (`sarrus.Mechanism.add_rope`).
     """
 
     name: str
@@ -61,6 +60,12 @@ class ContactElement:
     static: float = 0.0
     limit: float = np.inf
     opposite_flank: int = -1
+    rope: bool = False
+
+    @property
+    def what(self) -> str:
+        """The word for it in messages: contact, rope, stop or friction."""
+        return "rope" if self.rope else self.kind
 
     @property
     def reach(self) -> float:
@@ -157,20 +162,22 @@ def _inside(rows: slice, count: int) -> np.ndarray:
 def contact_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the forces of contacts with Coulomb friction, of stops and of dry friction, in this order.
 
-    Forces of contacts are named like their rows. Contacts that a narrow phase finds come after these at a state, see
-    `ContactRowState`.
+    Forces of contacts are named like their rows; dry friction along lengths of tendons follows the contacts. Contacts
+    that a narrow phase finds come after all these at a state, see `ContactRowState`.
     """
     return system.model.cached("touch names", lambda: _names(system))
 
 
 def _names(system: Evaluations) -> tuple[str, ...]:
     rows = [row for contact in system.equations.friction_contacts for row in contact.row_names]
-    return (*rows, *(one.name for one in contact_elements(system) if one.kind != "contact"))
+    others = [one for one in contact_elements(system) if one.kind != "contact"]
+    return (*rows, *(one.name for one in sorted(others, key=lambda one: one.rows.start)))
 
 
 def contact_elements(system: Evaluations) -> tuple[ContactElement, ...]:
-    """Return all contacts with Coulomb friction, stops and dry friction of a system, in the order of their rows.
+    """Return all contacts with Coulomb friction, stops and dry friction of a system.
 
+    Rows are in the same order, except that those of dry friction along lengths of tendons come before those of stops.
     Contacts that a narrow phase finds are not among them: each state has its own, see `ContactRowState`.
     """
     return system.model.cached("elements", lambda: _contact_elements(system))
@@ -186,13 +193,25 @@ def _contact_elements(system: Evaluations) -> tuple[ContactElement, ...]:
         opposite_flank = numbers.get(contact.opposite_flank, -1)
         found.append(
             ContactElement(
-                contact.name, "contact", rows, size.length, *coefficients, opposite_flank=opposite_flank
+                contact.name,
+                "contact",
+                rows,
+                size.length,
+                *coefficients,
+                opposite_flank=opposite_flank,
+                rope=contact.kind == "rope",
             )
         )
+    lengths, start = system.equations.dry_lengths, start + len(system.equations.dry_lengths)
+    rubbing = [
+        ContactElement(length.name, "friction", slice(at, at + 1), size.length, limit=float(length.limit))
+        for at, length in enumerate(lengths, start - len(lengths))
+    ]
     sides = {-1.0: "lower", 1.0: "upper"}
     for name, rate, sign in zip(limits.names, limits.rates, limits.signs):
         rows = slice(start, start := start + 1)
         found.append(ContactElement(f"{name}.{sides[sign]} stop", "stop", rows, 1.0 / size.columns[rate]))
+    found += rubbing
     for name, rate, limit in zip(*dry):
         rows = slice(start, start := start + 1)
         found.append(
@@ -247,13 +266,19 @@ def require_no_narrow_phase(system: Evaluations, what: str) -> None:
 
 def require_no_dry_friction(system: Evaluations, what: str) -> None:
     """Raise `ArgumentError` if joints have dry friction, which ``what`` does not support."""
-    rubbing = dry_friction(system).names
+    rubbing = dry_names(system)
     if rubbing:
         raise ArgumentError(
-            f"{system.name}: {what} do not support dry friction of joints ({', '.join(map(repr, rubbing))}); give "
-            "these joints friction=0, or damping",
+            f"{system.name}: {what} do not support dry friction of joints and tendons "
+            f"({', '.join(map(repr, rubbing))}); give these friction=0, or damping",
             element=rubbing[0],
         )
+
+
+def dry_names(system: Evaluations) -> tuple[str, ...]:
+    """Return the names of the tendons and of the joint velocities with dry friction."""
+    lengths = (length.name.removesuffix(".friction") for length in system.equations.dry_lengths)
+    return (*lengths, *dry_friction(system).names)
 
 
 def require_no_poisson(system: Evaluations, what: str) -> None:
@@ -274,7 +299,7 @@ def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:
     limit is at a stop.
     """
     limits, size = joint_limits(system), system.characteristic
-    if dry_friction(system).names:
+    if dry_names(system):
         return False
     gaps = limits.signs * (limits.bounds - q[limits.places]) * size.coordinates[limits.places]
     if gaps.min(initial=np.inf) <= AT_BOUND:
@@ -302,7 +327,7 @@ def all_between(system: Evaluations, q: Array) -> bool:
 
 
 def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
-    if system.contact_geometries or system.equations.friction_contacts or dry_friction(system).names:
+    if system.contact_geometries or system.equations.friction_contacts or dry_names(system):
         return None
     limits, bounds = joint_limits(system), np.tile([[-np.inf], [np.inf]], system.nq)
     inwards = (
@@ -313,17 +338,15 @@ def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
 
 
 def event_function_count(system: Evaluations) -> int:
-    """Return the number of event functions of smooth phases: 2 a contact, 1 a stop, 1 a joint with dry friction."""
+    """Return the number of event functions of smooth phases: 2 a contact, 1 a stop, 1 a dry friction."""
     return (
-        2 * len(system.equations.friction_contacts)
-        + len(joint_limits(system).names)
-        + len(dry_friction(system).names)
+        2 * len(system.equations.friction_contacts) + len(joint_limits(system).names) + len(dry_names(system))
     )
 
 
 def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the gaps of contacts over the symbols of the equations."""
-    return {"gap": ca.vertcat(*(contact.gap for contact in system.equations.friction_contacts))}
+    return {"gap": ca.vertcat(ca.SX(0, 1), *(contact.gap for contact in system.equations.friction_contacts))}
 
 
 def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
@@ -345,11 +368,9 @@ def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
 
 
 def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
-    """Return the velocities of the rows of contacts, their biases, and the rows."""
-    friction_contacts = system.equations.friction_contacts
-    rates = ca.vertcat(*(contact.rates for contact in friction_contacts))
-    bias = ca.vertcat(*(contact.bias for contact in friction_contacts))
-    return {"rates": rates, "bias": bias, "rows": ca.jacobian(rates, system.equations.v)}
+    """Return velocities and biases of the rows of contacts and of lengths with dry friction, and the rows."""
+    e = system.equations
+    return {"rates": e.row_rates, "bias": e.row_bias, "rows": ca.jacobian(e.row_rates, e.v)}
 
 
 def contact_gaps(system: Evaluations) -> NativeFunction:
@@ -371,7 +392,7 @@ def contact_motion_function(system: Evaluations) -> NativeFunction:
 
 def contact_tangent(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | f] for `tangent_outputs`: a (nv,), f the forces on the rows."""
-    rows = sum(len(contact.row_names) for contact in system.equations.friction_contacts)
+    rows = system.equations.row_rates.numel()
     return system.compiled.named(
         "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
     )
@@ -425,16 +446,17 @@ def contact_row_state(
     ``bounds`` are the stops [m, rad], by default those active at q, see `sarrus.dynamics.model.joint_limits`. Contacts
     between geometries are found up to a gap of ``within`` [m], by default those that count as closed.
     """
-    limits, dry = joint_limits(system), dry_friction(system)
+    limits, dry, e = joint_limits(system), dry_friction(system), system.equations
     signs, acting = -limits.signs, bounds_at(limits, q) if bounds is None else bounds
-    gaps = [signs * (q[limits.places] - acting), np.zeros(len(dry.names))]
+    gaps = [signs * (q[limits.places] - acting), np.zeros(len(dry_names(system)))]
     rows = [signs[:, None] * np.eye(system.nv)[limits.rates], np.eye(system.nv)[dry.rates]]
     rates = [row @ v for row in rows]
     bias = [np.zeros(len(row)) for row in rows]
-    if system.equations.friction_contacts:
-        x = system.pack(q, v, None, t)
-        found = contact_motion_function(system).evaluate(x)
+    x = system.pack(q, v, None, t)
+    if e.friction_contacts:
         gaps.insert(0, contact_gaps(system)(x))
+    if e.friction_contacts or e.dry_lengths:
+        found = contact_motion_function(system).evaluate(x)
         rows.insert(0, found["rows"])
         rates.insert(0, found["rates"][:, 0])
         bias.insert(0, found["bias"][:, 0])
@@ -518,7 +540,7 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
                 continue
             elif changes[0] < -steady:
                 impossible = impossible or (
-                    f"{one.kind} {one.name!r} is closed, and this acceleration penetrates it by "
+                    f"{one.what} {one.name!r} is closed, and this acceleration penetrates it by "
                     f"{-changes[0] * one.unit:.3g}"
                 )
         modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
@@ -527,20 +549,22 @@ def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 
 
 def it_hits(one: ContactElement, speed: float) -> str:
     """Return the message for a contact that closes with a velocity [m/s, rad/s]."""
-    return f"{one.kind} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
+    return f"{one.what} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
 
 
-def below_its_plane(system: Evaluations, one: ContactElement, gap: float) -> ArgumentError:
+def below_its_plane(system: Evaluations, one: ContactElement, gap: float, what: str = "") -> ArgumentError:
     """Return the error for a contact deep below its plane, or for geometries deep inside each other."""
     between = system.mechanism is not None and one.name not in system.mechanism.contacts
     text = (
-        penetrating_flanks(one.name, -gap)
+        beyond_length(system, one.name, -gap)
+        if one.rope
+        else penetrating_flanks(one.name, -gap)
         if one.opposite_flank >= 0
         else f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart{LIFTS}"
         if between
         else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body{LIFTS}"
     )
-    return ArgumentError(f"{system.name}: {text}", element=one.name)
+    return ArgumentError(f"{system.name}: {what}{text}", element=one.name)
 
 
 def penetrating_flanks(flank: str, depth: float) -> str:

@@ -15,8 +15,8 @@ from sarrus.symbolic.equations.equations import activity_parameter, stick_parame
 
 
 def row_count(system: Evaluations) -> int:
-    """Return the number of rows of contacts with Coulomb friction that are there at every state."""
-    return sum(len(contact.row_names) for contact in system.equations.friction_contacts)
+    """Return the number of rows of contacts and of lengths with dry friction that are there at every state."""
+    return int(system.equations.row_rates.numel())
 
 
 def push_count(system: Evaluations) -> int:

@@ -43,7 +43,7 @@ class ImpactBlocks(ABC):
         self.contacts = len(system.equations.friction_contacts)
         self.unilateral = sum(one.kind != "friction" for one in elements)
         self.sizes = [one.rows.stop - one.rows.start for one in elements]
-        self.first = np.concatenate([[0], np.cumsum(self.sizes, dtype=np.int64)])
+        self.first = np.array([one.rows.start for one in elements], dtype=np.int64)
         self.units = np.array([one.unit for one in elements])
         contacts = system.equations.friction_contacts
         self.poisson = {k for k, contact in enumerate(contacts) if contact.impact_law == "poisson"}
@@ -114,11 +114,12 @@ class ImpactBlocks(ABC):
 
     def rows(self, blocks: list[int]) -> list[int]:
         """Return the rows of blocks."""
-        return [row for k in blocks for row in range(self.first[k], self.first[k + 1])]
+        return [row for k in blocks for row in range(self.first[k], self.first[k] + self.sizes[k])]
 
     def surface(self, k: int) -> slice:
         """Return the rows of a block that have friction, as a slice."""
-        return slice(int(self.first[k]) + (k < self.unilateral), int(self.first[k + 1]))
+        first = int(self.first[k])
+        return slice(first + (k < self.unilateral), first + self.sizes[k])
 
     def slip(self, velocity: Array, k: int) -> float:
         """Return the slip speed of a block [m/s, rad/s]."""

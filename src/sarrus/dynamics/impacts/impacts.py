@@ -106,14 +106,14 @@ def impact(
     q, v : configuration (nq,) and the velocity before the impact (nv,).
     closing : names of closures, couplings and contacts that close, active or not, besides the active ones. None: all
         active ones, for example after a jump of v or after `sarrus.dynamics.impacts.activity.switch_on`. Inactive
-        constraints that are not named take no part. Contacts with Coulomb friction and limits of joints need no name:
-        they take part whenever they touch, to 1e-6 characteristic lengths or rad, and one of them approaches.
+        constraints that are not named take no part. Contacts with Coulomb friction, ropes and limits of joints need no
+        name: they take part whenever they touch, to 1e-6 characteristic lengths or rad, and one of them approaches.
     restitution : coefficient e of the contacts and limits: one number, numbers by name, or None for the coefficients
         of the mechanism. Contacts that are constraints have Newton's law v_n⁺ = −e v_n⁻, which can create kinetic
         energy for contacts that stick or touch at several points (Kane and Levinson 1985); then all their coefficients
         are scaled down to the largest ones that do not. Contacts with Coulomb friction have their ``impact_law``, all
         of them at once, as in event-driven runs (`sarrus.dynamics.impacts.restitution`).
-    contacts : False leaves out contacts with Coulomb friction and limits of joints.
+    contacts : False leaves out contacts with Coulomb friction, ropes and limits of joints.
 
     The dry friction of joints is left out: its force is bounded, and a bounded force has no impulse in no time.
 

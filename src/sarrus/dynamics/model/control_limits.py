@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array, read_only
@@ -42,6 +43,18 @@ def _control_bounds(system: Evaluations) -> Array:
         for lower, upper in found:
             bounds[:, k] = np.clip((lower, upper), *bounds[:, k])
     return read_only(bounds)
+
+
+def force_at_zero_control(system: Evaluations) -> ca.SX:
+    """Return the expression (nv,) of the force of the controls at u = 0: not zero where the limits of u exclude zero.
+
+    There the equations replace u by the nearest value within its limits, as for a cable that must not go slack.
+    """
+    e, nearest = system.equations, np.clip(0.0, *control_bounds(system))
+    without = (
+        e.activation_places.stop == e.activation_places.start
+    )  # behind an activation u acts on its rate alone
+    return e.actuation @ ca.DM(nearest) if without and nearest.any() else ca.SX(e.nv, 1)
 
 
 def limited_by_state(system: Evaluations) -> tuple[str, ...]:

@@ -146,8 +146,10 @@ def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list
         "inner": entries["acceleration"],
         "solver": Address(KernelCode(contact_problem)),
     }
-    if contact_table.contacts:
-        for key, outputs in (("gaps", step_gap_outputs), ("motion", motion_outputs)):
+    natives_of = {"gaps": (step_gap_outputs, contact_table.contacts)}
+    natives_of["motion"] = motion_outputs, contact_table.contact_rows
+    for key, (outputs, count) in natives_of.items():
+        if count:
             trace = partial(_traced, plan.system, outputs)
             own[key] = Address(natives.add(f"model_touch_{key}", trace))
     numbers = clean(contact_table, own)

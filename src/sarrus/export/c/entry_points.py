@@ -77,6 +77,7 @@ def loaded(name: str, plan: SystemPlan, kernels: Kernels, controls: str = "0", t
 # Elements of a system that only contact_step includes, by the kind of `ContactTable`.
 _LEFT_OUT = {
     "contact": "contacts with Coulomb friction",
+    "rope": "ropes",
     "stop": "limits of joints",
     "friction": "dry friction of joints",
 }
@@ -84,7 +85,7 @@ _LEFT_OUT = {
 
 def left_out(system: System) -> str:
     """Return the sentence about the elements that a function leaves out, empty if there are none."""
-    kinds = dict.fromkeys(one.kind for one in contact_elements(system))
+    kinds = dict.fromkeys(one.what for one in contact_elements(system))
     names = [_LEFT_OUT[kind] for kind in kinds]
     if system.contact_geometries:
         names.append("contacts between geometries")

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot, fill
-from sarrus.kernels.contact.rows import comes_back, load_gaps, scale_of, scale_of_row
+from sarrus.kernels.contact.rows import along, comes_back, load_gaps, scale_of, scale_of_row
 from sarrus.kernels.contact.tolerances import DIP, EVENT_SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
@@ -65,15 +65,14 @@ def write_event_functions(table: Table, x: Floats, out: Floats):
                 dot(work.native + (row + 1), contact_table.directions + (row + 1), n) / slow + 1.0
             )
     for d in range(contact_table.dry):
-        row = contact_table.contact_rows + contact_table.stops + d
+        row = tl.row_of_dry(contact_table, d)
         at = unilateral + contact_table.contacts + d
         if modes[unilateral + d] == tl.STICKING:
             out[at] = (contact_table.limits[d] - abs(found[row])) / slack + 1.0
         else:
-            speed = (
-                x[table.nq + contact_table.speeds[contact_table.stops + d]] * contact_table.directions[row]
-            )
-            out[at] = speed / (slow * scale_of_row(contact_table, row)) + 1.0
+            native = row < contact_table.contact_rows
+            speed = work.native[row] if native else along(table, work, row, x + table.nq)
+            out[at] = speed * contact_table.directions[row] / (slow * scale_of_row(contact_table, row)) + 1.0
 
 
 @internal

@@ -82,7 +82,8 @@ def scale_of(contact_table: ContactTable, k: int):
 def scale_of_row(contact_table: ContactTable, row: int):
     """Return the factor of the speed tolerance of a row relative to that of a contact row."""
     own = row - contact_table.contact_rows
-    return contact_table.scales[own] if 0 <= own < contact_table.stops + contact_table.dry else 1.0
+    count = contact_table.stops + contact_table.dry - contact_table.dry_lengths
+    return contact_table.scales[own] if 0 <= own < count else 1.0
 
 
 @internal
@@ -260,7 +261,7 @@ def add_response(table: Table, work: ContactWork, row: int, factor: float, out: 
 def load_motion(table: Table, h: float, work: ContactWork):
     """Write velocities, acceleration bias and Jacobian rows of contacts at the middle of a step to the workspace."""
     contact_table = table.contact_table
-    if contact_table.contacts > 0:
+    if contact_table.contact_rows > 0:
         call_native(contact_table.motion, work.middle, work.native)
     if exists(contact_table.geometry):
         load_rates(table, h, work)

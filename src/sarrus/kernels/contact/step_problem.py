@@ -253,7 +253,7 @@ def find_impulses(
         problem.sizes[blocks] = 1
         work.numbers[blocks] = h * contact_table.limits[d]
         blocks += 1
-        work.which[m], work.owner[m] = contact_table.contact_rows + contact_table.stops + d, -1
+        work.which[m], work.owner[m] = tl.row_of_dry(contact_table, d), -1
         m += 1
     unlimited = 0  # rows
     for k in range(contact_table.contacts):

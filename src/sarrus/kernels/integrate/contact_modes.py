@@ -22,6 +22,7 @@ from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
 from sarrus.kernels.contact.rows import (
     add_force,
+    add_row,
     along,
     find_slot,
     follow_back,
@@ -68,7 +69,7 @@ def mode_acceleration(table: Table, x: Floats, level: int) -> int:
         return call_kernel(contact_table.inner, table, x, level)
     copy(x, work.middle, size)
     tau = work.middle + (size - nv)
-    if contact_table.contacts > 0:
+    if contact_table.contact_rows > 0:
         call_native(contact_table.motion, x, work.native)
     _rub(table, tau, work)
     rank = _find_forces(table, m, work)
@@ -111,7 +112,7 @@ def mode_projection(table: Table, x: Floats, level: int) -> int:
     fill(work.drag, 0.0, tl.row_count(contact_table))
     for _ in range(MODES_CORRECTIONS):
         copy(x, work.middle, size)
-        if contact_table.contacts > 0:
+        if contact_table.contact_rows > 0:
             call_native(contact_table.motion, x, work.native)
         load_gaps(contact_table, x, work.gap)
         slow, near = _measure(table, x, m, work)
@@ -146,7 +147,7 @@ def mode_probe(table: Table, x: Floats, m: int) -> int:
     if m > 0:
         set_control(table, x, la.workspace(table))
     copy(x, work.middle, size)
-    if contact_table.contacts > 0:
+    if contact_table.contact_rows > 0:
         call_native(contact_table.motion, x, work.native)
     load_gaps(contact_table, x, work.gap)
     for row in range(tl.row_count(contact_table)):
@@ -173,7 +174,7 @@ def hold_rows(contact_table: ContactTable, work: ContactWork):
             m += 1
     for d in range(contact_table.dry):
         if contact_table.modes[unilateral + d] == tl.STICKING:
-            work.which[m], work.owner[m] = contact_table.contact_rows + contact_table.stops + d, -1
+            work.which[m], work.owner[m] = tl.row_of_dry(contact_table, d), -1
             m += 1
     return m
 
@@ -185,7 +186,7 @@ def _beyond(contact_table: ContactTable, row: int, k: int, given: float):
     It is 0 for a normal row.
     """
     if k < 0:
-        most = contact_table.limits[row - contact_table.contact_rows - contact_table.stops]
+        most = contact_table.limits[tl.dry_of_row(contact_table, row)]
     elif row > contact_table.first_rows[k]:
         most = contact_table.static[k] * contact_table.forces[contact_table.first_rows[k]]
     else:
@@ -195,7 +196,7 @@ def _beyond(contact_table: ContactTable, row: int, k: int, given: float):
 
 @internal
 def _rubs(contact_table: ContactTable):
-    """Return True if a joint with dry friction slides."""
+    """Return True if a joint or a length with dry friction slides."""
     rubs = False
     for d in range(contact_table.dry):
         rubs = rubs or contact_table.modes[contact_table.contacts + contact_table.stops + d] != tl.STICKING
@@ -232,9 +233,9 @@ def _rub(table: Table, tau: Floats, work: ContactWork):
             work.drag[row + j] = -contact_table.friction[k] * part
     for d in range(contact_table.dry):
         if contact_table.modes[contact_table.contacts + contact_table.stops + d] == tl.SLIDING:
-            row = contact_table.contact_rows + contact_table.stops + d
+            row = tl.row_of_dry(contact_table, d)
             contact_table.forces[row] = -contact_table.limits[d] * contact_table.directions[row]
-            tau[contact_table.speeds[contact_table.stops + d]] += contact_table.forces[row]
+            add_row(table, work, row, contact_table.forces[row], tau)
 
 
 @internal

@@ -63,7 +63,7 @@ def load_tangent(table: Table, local: LocalArray):
     own, work = _tangent(table), tl.contact_work(contact_table, table.nq, table.nv, size - table.nv)
     own.power[0] = contact_table.settings.power
     fill(own.spent, 0.0, 2 * table.nv + 1)
-    if contact_table.contacts > 0:
+    if contact_table.contact_rows > 0:
         copy(local.start, own.input, size)
         copy(contact_table.forces, own.input + size, contact_table.contact_rows)
         call_native(contact_table.tangent, own.input, own.force_q)
@@ -88,7 +88,7 @@ def add_force_changes(table: Table, place: Floats, way: Floats, placed: bool, in
     for row in range(contact_rows):
         own.speeds[row] += _change(own.slip_q + row * wide, place, placed, in_time, nv)
     if placed or in_time:
-        for i in range(nv if contact_table.contacts > 0 else 0):
+        for i in range(nv if contact_table.contact_rows > 0 else 0):
             force[i] -= _change(own.force_q + i * wide, place, placed, in_time, nv)
     for k in range(contact_table.contacts):
         if (

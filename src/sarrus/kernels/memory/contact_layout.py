@@ -1,6 +1,7 @@
 """Table of contacts, stops and dry friction for the kernels of runs, with the stored end of the last step.
 
-The rows are, in this order: rows of contacts, the normal row first; one row for each stop; one row for each joint
+The rows are, in this order: rows of contacts, the normal row first; one row for each length with dry friction; one row
+for each stop; one row for each joint
 with dry friction; rows of contacts between geometries found in this step. Contacts, stops and found contacts are
 unilateral and have gaps; dry friction has none.
 """
@@ -56,16 +57,21 @@ class TouchingElements(Record, of=int):
     slope: int  # native: (q̇, a, conditioning) of several states at once, or 0
     solver: int  # the kernel of the contact problem
     contacts: int
-    contact_rows: int
+    contact_rows: (
+        int  # of contacts, and of dry friction along lengths: the rows that the native functions return
+    )
     stops: int
     dry: int
+    dry_lengths: (
+        int  # of the dry frictions, the first ones act along lengths of tendons; rows after those of contacts
+    )
     sizes: Integers  # rows of each unilateral one
     first_rows: Integers  # the normal row of each
     widths: Integers  # of each row that is there in every step: how many rows its friction is in, with itself
     coordinates: Integers  # of each stop
-    speeds: Integers  # velocity of each stop, then of each dry friction
+    speeds: Integers  # velocity of each stop, then of each joint with dry friction
     signs: Floats  # of each stop: the gap is sign × (coordinate − bound)
-    scales: Floats  # of each stop, then of each dry friction: 1 for translations, for rotations 1 rad over the length
+    scales: Floats  # of each stop, then of each joint with dry friction: 1 for translations, 1 rad over the length else
     bounds: Floats  # active bound of each stop; follows a coordinate that began beyond its limit
     given_bounds: Floats  # bound of each stop in the model
     ends: Floats  # coordinates at the end of the last step, in C, where others may be given next
@@ -142,7 +148,19 @@ def row_count(contact_table: ContactTable):
 
 def fixed_rows(contact_table: ContactTable):
     """Return the number of rows that exist in every step: contacts, stops and dry friction."""
-    return contact_table.contact_rows + contact_table.stops + contact_table.dry
+    return contact_table.contact_rows + contact_table.stops + contact_table.dry - contact_table.dry_lengths
+
+
+def row_of_dry(contact_table: ContactTable, d: int):
+    """Return the row of dry friction d: along a length after the rows of contacts, of a joint after those of stops."""
+    row = contact_table.contact_rows - contact_table.dry_lengths + d
+    return row if d < contact_table.dry_lengths else row + contact_table.stops
+
+
+def dry_of_row(contact_table: ContactTable, row: int):
+    """Return the number d of the dry friction with a row, see `row_of_dry`."""
+    d = row - contact_table.contact_rows + contact_table.dry_lengths
+    return d if row < contact_table.contact_rows else d - contact_table.stops
 
 
 def event_function_count(contact_table: ContactTable):

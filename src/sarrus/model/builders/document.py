@@ -4,7 +4,7 @@ One rule encodes all elements: a dataclass becomes ``{class name: fields}``, an 
 ``{"array": numbers, "shape": sizes}``, a dictionary ``{"map": pairs}``, a tuple or list a list. Python functions
 (user forces, motions, surfaces and laws other than a `Spline`) cannot be stored. The mechanism read back lists them in
 its report as left out: driven bodies stand still, constraints with a function of time and rolling elements on a traced
-surface are absent, springs have no law.
+surface are absent, springs have no law, tendons no limits.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ _LOST = {
     "closure": "its motion is a Python function, which a file cannot hold: left out",
     "coupling": "its motion or a term is a Python function, which a file cannot hold: left out",
     "rolling": "its surface is a Python function, which a file cannot hold: left out",
+    "rope": "its length is a Python function, which a file cannot hold: it has no limits",
     "law": "of a spring; it is a Python function, which a file cannot hold: left out",
 }
 # Tables whose elements may hold functions, by what is lost; elements of the latter kinds stay without them.
 _WITH_FUNCTIONS = {
     "driven_bodies": "driven body", "closures": "closure", "couplings": "coupling", "rollings": "rolling",
-    "springs": "law", "coordinate_springs": "law",
+    "tendons": "rope", "springs": "law", "coordinate_springs": "law",
 }  # fmt: skip
-_KEPT = ("driven body", "law")
+_KEPT = ("driven body", "rope", "law")
 _OWN = ("forces", "_owners")  # functions, and what follows from the rest
 _WRONG = (SarrusError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
 

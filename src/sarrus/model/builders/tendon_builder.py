@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.model.mechanism import checks
 from sarrus.model.mechanism.description import Description
+from sarrus.model.mechanism.elements import Function
 from sarrus.model.mechanism.faults import Label, check_name, fault
 from sarrus.model.mechanism.pose import as_pose, scalar, vector
 from sarrus.model.mechanism.tendons import (
@@ -41,19 +42,22 @@ class TendonBuilder(Description):
         armature: float = 0.0,
         stiffness_higher: Sequence[float] = (),
         damping_higher: Sequence[float] = (),
-        limits: tuple[float, float] | None = None,
+        limits: tuple[float | Function, float | Function] | None = None,
         friction: float = 0.0,
         force_limits: tuple[float, float] | None = None,
+        restitution: float = 0.0,
     ) -> Tendon:
         """Add a tendon: a string along a path over the bodies, or a weighted sum of joint coordinates.
 
-        ``path`` lists points as (body, point in body axes [m]), with `Pulley` and `Wrap` of
+        ``path`` lists points as (body, point in body axes [m]), with `Pulley`, `Wrap` and `TendonJoint` of
         `sarrus.model.mechanism.tendons` between them; or it maps scalar coordinates to weights. One of the bodies may
         be "world". The parameters are explained in `sarrus.model.mechanism.tendons.Tendon`; ``rest_length`` [m] is
-        one number, or (lower, upper) between which the spring is slack. Actuators pull on a tendon through a
-        `TendonTransmission`; couplings name its length "tendon:NAME".
+        one number, or (lower, upper) between which the spring is slack. ``limits`` (lower, upper) [m] of the length are
+        one-sided constraints, see `add_rope`. Actuators pull on a tendon through a `TendonTransmission`; couplings name
+        its length "tendon:NAME".
 
-        Raises `ModelError` for an unknown body or coordinate, and for a path of fewer than two points.
+        Raises `ModelError` for an unknown body or coordinate, for a path of fewer than two points, and for limits that
+        are equal or cross.
         """
         label = self._fresh(name, "tendon", self.springs, self.coordinate_springs, self.tendons)
         tendon = Tendon(
@@ -65,14 +69,59 @@ class TendonBuilder(Description):
             checks.nonnegative(armature, "armature", label),
             tuple(scalar(c, "stiffness_higher", label) for c in stiffness_higher),
             tuple(scalar(c, "damping_higher", label) for c in damping_higher),
-            checks.bounds(limits, "limits", label),
+            checks.length_limits(limits, label),
             checks.nonnegative(friction, "friction", label),
             checks.bounds(force_limits, "force_limits", label),
+            checks.fraction(restitution, "restitution", label),
         )
+        for rope in tendon.ropes:
+            self._fresh(rope.name, "tendon", self.contacts, self.patches, self.flank_names)
         if tendon.force_limits and not tendon.force_limits[0] <= 0.0 <= tendon.force_limits[1]:
             raise fault(label, f"force_limits must contain zero, got {force_limits}")
         self.tendons[name] = tendon
         return tendon
+
+    def add_rope(
+        self,
+        name: str,
+        path: Sequence[Given] | Mapping[str, float],
+        *,
+        length: float | Function,
+        joint_terms: Mapping[str, float] | None = None,
+        restitution: float = 0.0,
+    ) -> Tendon:
+        """Add an inextensible, massless rope: a tendon whose length ℓ is at most ``length``.
+
+        With the gap g = length − ℓ(q): g ≥ 0, tension T ≥ 0, T g = 0. T pulls along every part of the path, divided by
+        the divisor of its pulley; pulleys turn freely. The rope pulls while it is taut and T > 0, and it is slack
+        otherwise. When it becomes taut at speed, an impact follows with ℓ̇⁺ − L̇ = −``restitution`` (ℓ̇⁻ − L̇).
+
+        Parameters
+        ----------
+        path : points, pulleys and wraps, or a mapping of coordinates to weights, as in `add_tendon`.
+        length : L [m], a number or a function of time (a winch that pays out or hauls in), written with CasADi
+            operations, or a `Spline`. The winch does the work −T L̇ on the mechanism.
+        joint_terms : drums, a mapping of scalar coordinates to their radii [m]: radius × coordinate is rope on the drum
+            and counts as length. A positive radius winds up where the coordinate grows.
+        restitution : Newton's coefficient, from 0 to 1.
+
+        The rope acts as a contact without friction does, in all functions in which these act ("What acts where" on the
+        page on contacts). Its force is ``contact_forces`` in the row "NAME.tension"; ``trajectory.tensions`` has the
+        tensions by name. Several taut ropes whose rows are dependent have the least tensions among all T ≥ 0; statics
+        and inverse dynamics mark unique ones in ``contacts.determined``. A start with a rope that is too long by more
+        than 1e-6 of the characteristic length is an error that names it. For an elastic rope use `add_tendon` with
+        ``stiffness`` and ``rest_length=(0, L)``.
+
+        Raises `ModelError` as `add_tendon` does.
+        """
+        label = self._fresh(name, "rope", self.springs, self.coordinate_springs, self.tendons)
+        drums = (
+            tuple(TendonJoint(*term) for term in self._weights(joint_terms, "joint_terms", label))
+            if joint_terms
+            else ()
+        )
+        items = (*self._path(path, label), *drums)
+        return self.add_tendon(name, items, limits=(-np.inf, length), restitution=restitution)
 
     def _path(self, path: Any, label: Label) -> tuple[Item, ...]:
         if isinstance(path, Mapping):
@@ -84,7 +133,7 @@ class TendonBuilder(Description):
                 f"got {path!r}",
             )
         items = tuple(self._item(item, label) for item in path)
-        if items and all(isinstance(item, TendonJoint) for item in items):
+        if items and all(isinstance(item, TendonJoint) for item in items):  # no path over the bodies
             return items
         try:
             segments(items)

@@ -111,12 +111,12 @@ def function(value: Any, what: str, label: str) -> Function:
     return value
 
 
-def motion(value: Any, label: str) -> Function:
+def motion(value: Any, label: str, what: str = "motion") -> Function:
     """Return a prescribed motion, a function of time. A jump of its velocity is an impact."""
     if not callable(value):
-        raise fault(label, f"motion must be a function of time or a Spline, got {value!r}")
+        raise fault(label, f"{what} must be a function of time or a Spline, got {value!r}")
     if isinstance(value, Spline) and value.coefficients.shape[1] < 2:
-        raise fault(label, "motion must be a Spline of degree 1 or more: a position cannot jump")
+        raise fault(label, f"{what} must be a Spline of degree 1 or more: a position cannot jump")
     return value
 
 
@@ -154,6 +154,27 @@ def interval(value: Any, what: str, label: str) -> tuple[float, float]:
 def bounds(value: Any, what: str, label: str) -> tuple[float, float] | None:
     """Return (lower, upper) from a pair, None where nothing is given."""
     return None if value is None else interval(value, what, label)
+
+
+def length_limits(value: Any, label: Label) -> tuple[float | Function, float | Function] | None:
+    """Return (lower, upper), each a number or a function of time; equal numbers are refused: they are a coupling."""
+    pair = list(value) if np.iterable(value) else [value]
+    if value is None or len(pair) != 2 or not any(map(callable, pair)):
+        found = bounds(value, "limits", label)
+        if found is not None and found[0] == found[1]:
+            raise fault(
+                label,
+                f"both limits of its length are {found[0]:g}, which is an equation and no rope; add a coupling of "
+                f"'tendon:{label.name}' with add_coupling or add_motion",
+            )
+        return found
+    lower, upper = (
+        motion(bound, label, "a limit of the length")
+        if callable(bound)
+        else interval((bound, bound), "limits", label)[0]
+        for bound in pair
+    )
+    return lower, upper
 
 
 def rest_length(value: Any, label: str) -> tuple[float, float]:

@@ -275,9 +275,14 @@ class Description:
     def _fresh_constraint(self, name: str, kind: str) -> Label:
         """Return the label of a new constraint; raise if a constraint or contact patch of this name exists."""
         parts = {part.name for rolling in self.rollings.values() for part in rolling.parts}
-        flanks = {flank.name for gearing in self.gearings.values() for flank in gearing.flanks}
+        ropes = {rope.name for tendon in self.tendons.values() for rope in tendon.ropes}
         tables = self.closures, self.couplings, self.contacts, self.patches, self.rollings, self.gearings
-        return self._fresh(name, kind, *tables, parts, flanks)
+        return self._fresh(name, kind, *tables, parts, self.flank_names, ropes if "contact" in kind else ())
+
+    @property
+    def flank_names(self) -> set[str]:
+        """Names of the flanks of all gearings."""
+        return {flank.name for gearing in self.gearings.values() for flank in gearing.flanks}
 
     def _fresh(self, name: str, kind: str, *taken: Container[str]) -> Label:
         """Return the label of a new element; raise if its name is empty or is in one of the tables ``taken``."""

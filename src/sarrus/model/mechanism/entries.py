@@ -13,7 +13,7 @@ a contact    point.x y z, origin.x y z
 a rolling    centre.x y z, origin.x y z; radius, half_angle, roller_angle, surface.radius if it has them
 a spring     stiffness, damping; rest_length if it is one number, else rest_length.lower and rest_length.upper;
              point1.x y z, point2.x y z of a spring between points
-a tendon     stiffness, damping, armature; rest_length as for a spring
+a tendon     stiffness, damping, armature; rest_length as for a spring; length, the upper limit, if it is a number
 an actuator  gain; gear, or gear.VELOCITY if it has several, on joints; bias.constant, bias.length, bias.rate, or, of
              a motor with a winding, inductance and resistance; motor_constant if it is known
 a force      point.x y z where it acts on a body
@@ -29,6 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from sarrus.base.errors import ArgumentError, unknown_name
 from sarrus.model.mechanism.description import Description
@@ -150,6 +152,9 @@ def _entries(d: Description) -> Iterator[Entry]:
     for tendon in d.tendons.values():
         yield from _of_spring("tendon", tendon, least=0.0 if tendon.spatial else None)
         yield _number("tendon", tendon, "armature", 0.0)
+        upper = np.inf if tendon.limits is None else tendon.limits[1]
+        if not callable(upper) and upper < np.inf:
+            yield Entry("tendon", tendon.name, "length", "limits", (1,), float(upper))
     for actuator in d.actuators.values():
         gears = actuator.transmission if isinstance(actuator.transmission, tuple) else ()
         yield _number("actuator", actuator, "gain")

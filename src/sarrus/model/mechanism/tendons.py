@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.model.mechanism.elements import Function
 from sarrus.model.mechanism.pose import Pose
 
 WRAP_KINDS = ("sphere", "cylinder")
@@ -53,7 +54,11 @@ class Wrap:
 
 @dataclass(frozen=True)
 class TendonJoint:
-    """A coordinate times a weight, a term in the length of a tendon without path (MuJoCo's fixed tendon)."""
+    """A coordinate times a weight, a term in the length of a tendon.
+
+    Without other items these are the length of MuJoCo's fixed tendon; beside a path they are drums: the weight is the
+    radius [m], positive where a positive rotation winds rope up.
+    """
 
     coordinate: str
     weight: float
@@ -63,11 +68,17 @@ class TendonJoint:
 class Tendon:
     """A length L(q) with a spring, a damper and an inertia along it.
 
-    ``path`` has points, pulleys and wraps (a spatial tendon), or joints alone (a fixed one). The tension [N] is
+    ``path`` has points, pulleys and wraps (a spatial tendon), or joints alone (a fixed one), or both: then the length
+    is the sum of the path and of weight × coordinate. The tension [N] is
     stiffness × x + Σ stiffness_higher[k] x^(k+2) + damping × L̇ + Σ damping_higher[k] |L̇|^(k+1) L̇. The extension x is
     the distance of L to the interval ``rest_length`` = (lower, upper), zero inside: (0, L) is a rope. ``armature`` [kg]
     adds ½ armature L̇² to the kinetic energy. ``force_limits`` [N], which contain zero, bound the sum of the forces of
-    all its actuators; ``limits`` [m] and ``friction`` (dry, [N]) are recorded and do not act.
+    all its actuators. ``friction`` [N] is dry friction along the length: at most this force against L̇, taut or slack.
+    It is no friction of a rope on a pulley, which a taut rope of constant length would have, too.
+
+    ``limits`` = (lower, upper) [m], each a number or a function of time, are one-sided constraints (`LengthLimit`): at
+    the upper limit the tendon is a taut rope, which pulls; at the lower limit it is a strut, which pushes.
+    ``restitution`` is Newton's coefficient where one of them is reached.
     """
 
     name: str
@@ -78,14 +89,54 @@ class Tendon:
     armature: float = 0.0
     stiffness_higher: tuple[float, ...] = ()
     damping_higher: tuple[float, ...] = ()
-    limits: tuple[float, float] | None = None
+    limits: tuple[float | Function, float | Function] | None = None
     friction: float = 0.0
     force_limits: tuple[float, float] | None = None
+    restitution: float = 0.0
 
     @property
     def spatial(self) -> bool:
         """Whether the tendon has a path over the bodies."""
-        return not any(isinstance(item, TendonJoint) for item in self.path)
+        return any(not isinstance(item, TendonJoint) for item in self.path)
+
+    @property
+    def joints(self) -> list[TendonJoint]:
+        """Its terms of coordinates."""
+        return [item for item in self.path if isinstance(item, TendonJoint)]
+
+    @property
+    def ropes(self) -> tuple[LengthLimit, ...]:
+        """The limits of its length that can act: first the upper, then the lower.
+
+        A lower limit of zero or less is none for a path, whose length is positive.
+        """
+        lower, upper = self.limits or (-np.inf, np.inf)
+        least = 0.0 if self.spatial and not self.joints else -np.inf
+        found = []
+        if not (
+            isinstance(upper, float) and upper == np.inf
+        ):  # a number, a function, or an expression of parameters
+            found.append(LengthLimit(self.name, (f"{self.name}.tension",), self, 1.0, upper))
+        if not (isinstance(lower, float) and lower <= least):
+            name = f"{self.name}.lower"
+            found.append(LengthLimit(name, (f"{name}.compression",), self, -1.0, lower))
+        return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class LengthLimit:
+    """A limit of the length ℓ of a tendon: the unilateral row with the gap ``sign`` × (``bound`` − ℓ) ≥ 0 [m].
+
+    Its force is the tension T ≥ 0 [N] at the upper limit (``sign`` 1, named like the tendon) and the compression at the
+    lower limit (−1, NAME.lower). The tension of a part of the path is T / divisor. ``bound`` is a number or a function
+    of time.
+    """
+
+    name: str
+    row_names: tuple[str]
+    tendon: Tendon
+    sign: float
+    bound: float | Function
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,12 +150,12 @@ class Segment:
 
 
 def segments(path: Sequence[TendonPoint | Pulley | Wrap | TendonJoint]) -> list[Segment]:
-    """Return the parts of a spatial path; raises `ValueError` if its items are in no valid order."""
+    """Return the parts of a path between its points; raises `ValueError` if its items are in no valid order."""
     out: list[Segment] = []
     start: TendonPoint | None = None
     wrap: Wrap | None = None
     divisor, count = 1.0, 0
-    for item in [*path, Pulley(1.0)]:
+    for item in [*(item for item in path if not isinstance(item, TendonJoint)), Pulley(1.0)]:
         if isinstance(item, TendonPoint):
             if start is not None:
                 out.append(Segment(start, item, wrap, divisor))
@@ -113,14 +164,12 @@ def segments(path: Sequence[TendonPoint | Pulley | Wrap | TendonJoint]) -> list[
             if start is None or wrap is not None:
                 raise ValueError("a wrap needs a point before it and a point after it")
             wrap = item
-        elif isinstance(item, Pulley):
+        else:
             if wrap is not None:
                 raise ValueError("a wrap needs a point before it and a point after it")
             if count == 1 or (not count and out):
                 raise ValueError("it needs two points at least, and as many in every part between pulleys")
             start, divisor, count = None, item.divisor, 0
-        else:
-            raise ValueError("points, pulleys and wraps do not go together with coordinates")
     if not out:
         raise ValueError("it needs two points at least, and as many in every part between pulleys")
     return out

@@ -29,6 +29,7 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.one_sided import jumps
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.linalg.ranked import ranked
+from sarrus.model.mechanism.faults import Label
 from sarrus.model.mechanism.pose import Pose
 from sarrus.motion.inputs.time_breaks import constants_of, find_breaks
 from sarrus.motion.inputs.time_program import TimeProgram, time_program
@@ -40,6 +41,7 @@ from sarrus.motion.inputs.tolerances import (
 )
 from sarrus.symbolic.equations.equations import activity_parameter
 from sarrus.symbolic.kinematics.driven import driven_ground
+from sarrus.symbolic.kinematics.timed import number_at
 
 
 class DriveJump(NamedTuple):
@@ -141,7 +143,7 @@ def _program(system: Evaluations) -> TimeProgram | None:
 
     def find() -> TimeProgram | None:
         e = system.equations
-        moved = [e.velocity_residual, e.kinetic_energy, *(contact.rates for contact in e.friction_contacts)]
+        moved = [e.velocity_residual, e.kinetic_energy, e.row_rates]
         moved = [entry for entry in moved if entry.nnz() and ca.depends_on(entry, e.t)]
         return time_program(moved, e.t, e.p, (e.q, e.v, e.u), e.name)
 
@@ -189,7 +191,7 @@ def jumping_drives(system: Evaluations, places: list[Array], jump: DriveJump) ->
 
         found |= jumps(speeds, jump.before, jump.after)
     names = [name for name, rows in system.closure_rows.items() if found[rows].any()]
-    bodies = _jumping_bodies(system, jump)
+    bodies = _jumping_bodies_and_winches(system, jump)
     if system.mechanism is not None:
         constraints = {**system.mechanism.closures, **system.mechanism.couplings}
         own = [name for name in names if getattr(constraints.get(name), "motion", None) is not None]
@@ -197,8 +199,8 @@ def jumping_drives(system: Evaluations, places: list[Array], jump: DriveJump) ->
     return (*names, *bodies)
 
 
-def _jumping_bodies(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
-    """Return the names of the driven bodies whose velocity jumps at ``jump``."""
+def _jumping_bodies_and_winches(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
+    """Return the names of the driven bodies, and of the tendons with a limit L(t), whose velocity jumps at ``jump``."""
     mechanism = system.mechanism
     if mechanism is None:
         return ()
@@ -211,6 +213,10 @@ def _jumping_bodies(system: Evaluations, jump: DriveJump) -> tuple[str, ...]:
                 found[name] = ca.Function(
                     "speed", [t], [ca.densify(ca.vertcat(ground.spin, ground.velocity))]
                 )
+        for rope in (rope for tendon in mechanism.tendons.values() for rope in tendon.ropes):
+            if callable(rope.bound):
+                speed = number_at(rope.bound, t, Label("tendon", rope.tendon.name)).rate
+                found[rope.name] = ca.Function("speed", [t], [ca.densify(speed)])
         return found
 
     def is_discontinuous(function: ca.Function) -> bool:

@@ -304,6 +304,8 @@ def what_acts(system: Evaluations) -> str | None:
     without one.
     """
     found = contact_elements(system)
+    if found and found[0].rope:
+        return f"rope {found[0].name!r} has a limit of its length"
     if found and found[0].kind == "contact":
         return f"contact {found[0].name!r} has friction='coulomb'"
     if system.contact_geometries:

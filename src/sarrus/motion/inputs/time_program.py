@@ -143,8 +143,7 @@ def expressions_of(equations: Equations) -> list[ca.SX]:
     ]  # fmt: skip
     if e.drift is not None:
         found.append(e.drift)
-    for contact in e.friction_contacts:
-        found += [contact.gap, contact.rates, contact.bias]
+    found += [e.row_rates, e.row_bias, *(contact.gap for contact in e.friction_contacts)]
     return [expression for expression in found if expression.nnz() and ca.depends_on(expression, e.t)]
 
 

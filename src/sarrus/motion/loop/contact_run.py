@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
@@ -13,17 +12,17 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import (
-    LIFTS,
+    below_its_plane,
     contact_elements,
     contact_gaps,
     contact_motion_function,
     contact_names,
     contact_tangent,
-    penetrating_flanks,
     step_gaps,
 )
 from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
+from sarrus.dynamics.contacts.rope_texts import LIFTS
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.impacts.collisions import no_answer
 from sarrus.dynamics.model.inertia import lightness
@@ -94,10 +93,11 @@ class ContactRun:
             settings.closed = settings.at_bound = min(settings.closed, CLOSED_OF_FLANKS)
         settings.stick_speed = STILL * size.length
         settings.force = LIFT * size.mass
-        widths = [len(contact.row_names) for contact in contacts]
-        contact_table.contacts, contact_table.contact_rows = len(contacts), sum(widths)
+        widths, lengths = [len(contact.row_names) for contact in contacts], len(system.equations.dry_lengths)
+        contact_table.contacts, contact_table.contact_rows = len(contacts), sum(widths) + lengths
         self.blocks = tuple(one.name for one in contact_elements(system))
-        contact_table.stops, contact_table.dry = len(limits.names), len(dry.names)
+        contact_table.stops, contact_table.dry = len(limits.names), lengths + len(dry.names)
+        contact_table.dry_lengths = lengths
         signs = -limits.signs
         self._integers = [
             limits.places.copy(),
@@ -114,7 +114,7 @@ class ContactRun:
         self._floats = [
             signs,
             limits.bounds.copy(),
-            dry.limits.copy(),
+            np.array([*(one.limit for one in system.equations.dry_lengths), *dry.limits], dtype=float),
             *np.zeros((3, tl.fixed_rows(contact_table))),
         ]
         turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
@@ -145,14 +145,13 @@ class ContactRun:
             self._slope = lane_slope(system, rank)
             contact_table.slope = self._slope.address
         assert tl.fixed_rows(contact_table) == len(self.names)
-        if contacts:
+        if contact_table.contact_rows:
             self._load(system)
 
     def _rows(self) -> list[list[int]]:
         """Return the velocities that each row depends on which is there in every step."""
         system, speeds = self.system, self._integers[1]
-        rates = ca.vertcat(ca.SX(0, 1), *(contact.rates for contact in system.equations.friction_contacts))
-        rows = rows_of(ca.jacobian(rates, system.equations.v))
+        rows = rows_of(ca.jacobian(system.equations.row_rates, system.equations.v))
         return [*(list(row) for row in rows), *([int(place)] for place in speeds)]
 
     def _make_room(self) -> None:
@@ -169,9 +168,10 @@ class ContactRun:
         if geometry_run is not None:
             geometry_run.make_room(rows, system.nv)
         widths = [*(len(contact.row_names) for contact in contacts), *[1] * contact_table.stops]
+        starts = [one.rows.start for one in contact_elements(system)][: len(widths)]
         self._counts = [
             np.array([*widths, *[0] * more], dtype=np.int64),
-            np.array([*accumulate(widths, initial=0), *[0] * more], dtype=np.int64),
+            np.array([*starts, *[0] * (1 + more)], dtype=np.int64),
             np.zeros(unilateral + contact_table.dry + contact_table.contacts, dtype=np.int64),
         ]
         contact_table.sizes, contact_table.first_rows, self.problem.sizes = self._counts
@@ -211,8 +211,8 @@ class ContactRun:
         return tl.slot_sizes(self.contact_table, self.system.nv)
 
     def _load(self, system: Workspace) -> None:
-        self._gaps, self._motion = contact_gaps(system), contact_motion_function(system)
-        self.contact_table.gaps, self.contact_table.motion = self._gaps.address, self._motion.address
+        self._motion, self._gaps = contact_motion_function(system), contact_gaps(system)
+        self.contact_table.motion, self.contact_table.gaps = self._motion.address, self._gaps.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
         """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
@@ -223,11 +223,10 @@ class ContactRun:
         gaps, deep = self._gaps(x), AT_BOUND * self.system.characteristic.length
         worst = int(np.argmin(gaps))
         if not gaps[worst] >= -deep:
-            name = self.system.equations.friction_contacts[worst].name
-            mechanism = self.system.mechanism
-            if self.system.equations.friction_contacts[worst].opposite_flank:
-                text = penetrating_flanks(name, -gaps[worst])
-                raise ArgumentError(f"{self.system.name}: {what}{text}", element=name)
+            one, mechanism = contact_elements(self.system)[worst], self.system.mechanism
+            name = one.name
+            if one.rope or one.opposite_flank >= 0:
+                raise below_its_plane(self.system, one, float(gaps[worst]), what)
             if mechanism is not None and name not in mechanism.contacts:
                 raise self._overlapping(what, name, -gaps[worst], LIFTS)
             raise ArgumentError(
@@ -255,7 +254,7 @@ class ContactRun:
         size = la.input_size(table)
         self.derived = np.zeros(sum(tl.tangent_sizes(self.contact_table, table, size)))
         self.contact_table.derived = self.derived
-        if self.contact_table.contacts:
+        if self.contact_table.contact_rows:
             self._tangent = contact_tangent(self.system)
             self.contact_table.tangent = self._tangent.address
 

@@ -97,5 +97,5 @@ def _that_wrap(mechanism: Mechanism) -> tuple[str, ...]:
         name
         for name, tendon in mechanism.tendons.items()
         if any(isinstance(item, Wrap) for item in tendon.path)
-        and (elastic(tendon) or damped(tendon) or name in pulled)
+        and (elastic(tendon) or damped(tendon) or tendon.ropes or name in pulled)
     )

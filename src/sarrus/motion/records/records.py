@@ -64,7 +64,8 @@ class SwitchRecord:
     ----------
     time : the instant [s].
     closed, opened : names of contacts, closures and couplings that are active from then on, and inactive from then on.
-        A contact that stays in place without load has opened.
+        A contact that stays in place without load has opened. A rope closes when it becomes taut, and opens when it
+        becomes slack.
     bounced : names of contacts that hit and left again.
     slipping : names of closed contacts that slide from then on (without friction if they are constraints, see
         `sarrus.dynamics.impacts.complementarity`), and of joints with dry friction that begin to move.

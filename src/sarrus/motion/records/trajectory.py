@@ -46,9 +46,9 @@ class Trajectory(RecordedMotion):
     error : estimated error of the coordinates up to each sample (T,), relative to 1 rad for angles, and to the largest
         coordinate of the run for lengths. NaN if it was not estimated, see `sarrus.simulate`; infinite after
         ``determined_until`` if the status is NOT_DETERMINED.
-    contact_forces : (T, rows) normal and tangential forces of contacts with friction, forces of stops at joint limits,
-        and dry friction of joints [N, N m]; ``contact_row_names`` label the rows. Instantaneous values; with the method
-        "moreau-jean" means over the step that ends at the sample.
+    contact_forces : (T, rows) normal and tangential forces of contacts with friction, tensions of ropes (`tensions`),
+        forces of stops at joint limits, and dry friction [N, N m]; ``contact_row_names`` label the rows. Instantaneous
+        values; with the method "moreau-jean" means over the step that ends at the sample.
     meetings : contact points between geometries, see `sarrus.motion.records.geometry_log.ContactLog`;
         `geometry_forces`.
     contact_loss : energy dissipated by contacts, stops and dry friction up to each sample (T,) [J].
@@ -118,6 +118,20 @@ class Trajectory(RecordedMotion):
             name.rpartition(".")[0]: self.q[:, k]
             for k, (name, unit) in enumerate(zip(self.coordinate_names, self.coordinate_units))
             if unit == "A"
+        }
+
+    @property
+    def tensions(self) -> dict[str, Array]:
+        """Tensions (T,) [N], zero or more, of tendons with an upper limit of their length, such as ropes, by name.
+
+        Zero while a rope is slack. With "moreau-jean" they are means over the step that ends at the sample, impacts
+        included. In a part of a path behind a pulley the tension is this one over the divisor. ``switches`` lists when
+        a rope became taut (``closed``, with the energy lost in the impact) and slack (``opened``).
+        """
+        return {
+            name.removesuffix(".tension"): np.maximum(self.contact_forces[:, k], 0.0)
+            for k, name in enumerate(self.contact_row_names)
+            if name.endswith(".tension")
         }
 
     def body_motion(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> BodyMotion:

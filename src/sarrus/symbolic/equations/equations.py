@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 
@@ -40,13 +40,14 @@ class ContactRows:
 
 @dataclass(frozen=True, eq=False)
 class ContactEquations:
-    """A contact with Coulomb friction: its gap [m] and the velocities of its rows, independent of its activity.
+    """A contact with Coulomb friction or a rope: its gap [m] and the velocities of its rows, independent of activity.
 
     ``rates`` are the velocities along the normal (positive: opening) and along the tangents [m/s], then the torsion;
     ``bias`` is the part of their derivatives without accelerations. The contact is not among the constraints. The
     restitution belongs to the ``impact_law``, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
     ``opposite_flank`` is the name of the opposite flank of a gearing, "" without one: at most one of two flanks pushes,
-    however small the backlash.
+    however small the backlash. ``kind`` is "contact", or "rope" for a limit of the length of a tendon, which has one
+    row.
     """
 
     name: str
@@ -59,6 +60,17 @@ class ContactEquations:
     restitution: float
     impact_law: str = "newton"
     opposite_flank: str = ""
+    kind: str = "contact"
+
+
+class DryLength(NamedTuple):
+    """Dry friction along the length of a tendon: the rate of the length [m/s], the part of its derivative without
+    accelerations, and the largest friction force [N]."""
+
+    name: str
+    rate: ca.SX
+    bias: ca.SX
+    limit: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +91,7 @@ class Equations:
     The rows of a switchable constraint are multiplied by its parameter "active.NAME", so that they are zero rows while
     it is off, and tangential rows of contacts by "stick.NAME" too; see `sarrus.dynamics.impacts.activity`.
     ``contacts`` are the unilateral ones among the constraints; ``friction_contacts`` are contacts with Coulomb
-    friction.
+    friction, then flanks of gearings, then ropes. ``dry_lengths`` are tendons with dry friction.
 
     ``tree`` is the kinematic tree of the mechanism, None without a mechanism; ``rotors`` tells whether M and h contain
     terms beyond the tree (armature of tendons). ``linear_momentum`` (nv,) is ∂L/∂v at v = 0 of a Lagrangian with terms
@@ -116,6 +128,7 @@ class Equations:
     quaternions: tuple[int, ...] = ()
     contacts: tuple[ContactRows, ...] = ()
     friction_contacts: tuple[ContactEquations, ...] = ()
+    dry_lengths: tuple[DryLength, ...] = ()
     tree: Any = None  # a `sarrus.symbolic.kinematics.tree.Tree`, of a package above this one
     rotors: bool = False
     linear_momentum: ca.SX | None = None
@@ -134,6 +147,18 @@ class Equations:
     def input_jacobian(self) -> ca.SX:
         """∂s/∂u (nv × nu): S, with zeros for controls at a limit."""
         return ca.jacobian(self.input_force, self.u)
+
+    @property
+    def row_rates(self) -> ca.SX:
+        """Velocities of the rows of the contacts with Coulomb friction, then of the lengths with dry friction."""
+        rates = [contact.rates for contact in self.friction_contacts]
+        return ca.vertcat(ca.SX(0, 1), *rates, *(length.rate for length in self.dry_lengths))
+
+    @property
+    def row_bias(self) -> ca.SX:
+        """Parts of the derivatives of `row_rates` without accelerations."""
+        bias = [contact.bias for contact in self.friction_contacts]
+        return ca.vertcat(ca.SX(0, 1), *bias, *(length.bias for length in self.dry_lengths))
 
     @property
     def activation_places(self) -> slice:

@@ -8,7 +8,7 @@ MuJoCo's ``actuator_length`` and ``actuator_moment``).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import casadi as ca
@@ -17,14 +17,16 @@ import numpy as np
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.description import Constraint
 from sarrus.model.mechanism.elements import WORLD, Actuator, Closure, Contact, SpringDamper
+from sarrus.model.mechanism.faults import Label
 from sarrus.model.mechanism.rolling import RollingRows
-from sarrus.model.mechanism.tendons import Segment, Tendon, TendonJoint, segments
+from sarrus.model.mechanism.tendons import LengthLimit, Segment, Tendon, segments
 from sarrus.model.mechanism.transmissions import (
     ParentTransmission,
     SiteTransmission,
     SliderCrank,
     TendonTransmission,
 )
+from sarrus.symbolic.equations.equations import ContactEquations, DryLength
 from sarrus.symbolic.forces.forces import AnySpring, coordinate_length, damped, elastic
 from sarrus.symbolic.forces.wrapping import inner_radius, wrapped_length
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
@@ -35,6 +37,7 @@ from sarrus.symbolic.kinematics.rotations import (
     quaternion_matrix,
     quaternion_rotation_vector,
 )
+from sarrus.symbolic.kinematics.timed import number_at
 from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
 from sarrus.symbolic.kinematics.tree import Tree, relative_quaternion
 from sarrus.symbolic.rows.closures import closure_residual, contact_residual, coupling_residual
@@ -58,12 +61,43 @@ def spring_length(spring: SpringDamper, mechanism: Mechanism, frames: JetFrames)
 
 def tendon_length(tendon: Tendon, frames: JetFrames, coordinates: dict[str, Jet]) -> Jet:
     """Return the length of a tendon; ``coordinates`` are the jets of the scalar coordinates by name."""
-    if tendon.spatial:
-        parts = [_stretch(segment, frames).scaled(1 / segment.divisor) for segment in segments(tendon.path)]
-    else:
-        joints = [item for item in tendon.path if isinstance(item, TendonJoint)]
-        parts = [coordinates[joint.coordinate].scaled(joint.weight) for joint in joints]
+    path = segments(tendon.path) if tendon.spatial else []
+    parts = [_stretch(segment, frames).scaled(1 / segment.divisor) for segment in path]
+    parts += [coordinates[joint.coordinate].scaled(joint.weight) for joint in tendon.joints]
     return sum(parts[1:], parts[0])
+
+
+def rope_rows(mechanism: Mechanism, tendon_of: Callable[[str], Jet], t: ca.SX) -> Iterator[ContactEquations]:
+    """Yield the rows of the limits of lengths of tendons; ``tendon_of`` returns the jet of a length by name."""
+    for tendon in mechanism.tendons.values():
+        for rope in tendon.ropes:
+            gap = (_bound(rope, t) - tendon_of(tendon.name)).scaled(rope.sign)
+            yield ContactEquations(
+                rope.name,
+                rope.row_names,
+                gap.value,
+                gap.rate,
+                gap.bias,
+                0.0,
+                0.0,
+                tendon.restitution,
+                kind="rope",
+            )
+
+
+def dry_lengths(mechanism: Mechanism, tendon_of: Callable[[str], Jet]) -> Iterator[DryLength]:
+    """Yield the tendons with dry friction."""
+    for tendon in mechanism.tendons.values():
+        if tendon.friction > 0.0:
+            length = tendon_of(tendon.name)
+            yield DryLength(f"{tendon.name}.friction", length.rate, length.bias, tendon.friction)
+
+
+def _bound(rope: LengthLimit, t: ca.SX) -> Jet:
+    """Return the jet of a limit of the length of a tendon."""
+    if callable(rope.bound):
+        return number_at(rope.bound, t, Label("tendon", rope.tendon.name))
+    return constant(ca.SX(rope.bound))
 
 
 def _stretch(segment: Segment, frames: JetFrames) -> Jet:

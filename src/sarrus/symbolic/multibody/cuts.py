@@ -203,7 +203,24 @@ class Cuts:
             own = pushes[row : (row := row + len(contact.row_names))]
             pair, rates = frozenset((contact.body, contact.ground)), partial(self._slips, contact)
             yield _Acting(("constraint", contact.name), pair, rates, own)
-        row = sum(len(contact.row_names) for contact in self.e.friction_contacts)  # flanks have no bodies
+        row += sum(
+            len(flank.row_names) for gearing in mechanism.gearings.values() for flank in gearing.flanks
+        )
+        for tendon in mechanism.tendons.values():  # flanks push through joints, ropes pull along their paths
+            for rope in tendon.ropes:
+                own = pushes[row : (row := row + 1)]
+                yield _Acting(
+                    ("rope", rope.name),
+                    bodies_of(tendon),
+                    partial(self._lengthening, tendon, -rope.sign),
+                    own,
+                )
+        for tendon in mechanism.tendons.values():
+            if varies(tendon.friction):
+                own = pushes[row : (row := row + 1)]
+                rate = partial(self._lengthening, tendon, 1.0)
+                yield _Acting(("friction", tendon.name), bodies_of(tendon), rate, own)
+        row = int(self.e.row_rates.numel())
         for body in geometry_bodies(mechanism):
             own = pushes[row : (row := row + 6)]
             yield _Acting(("wrench", body), frozenset((body, WORLD)), partial(self._moves, body), own)
@@ -231,6 +248,9 @@ class Cuts:
     def _moves(self, body: str, frames: Frames) -> ca.SX:
         """Return the velocity of the origin of a body and its angular velocity."""
         return ca.vertcat(frames.point(body, np.zeros(3)).rate, frames.turning(body).rate)
+
+    def _lengthening(self, tendon: Tendon, sign: float, frames: Frames) -> ca.SX:
+        return sign * tendon_length(tendon, frames, self.jets).rate
 
     def _spring(self, spring: SpringDamper, frames: Frames, twist: ca.SX) -> ca.SX:
         return forces.elastic_force(spring, spring_length(spring, self.mechanism, frames), twist)[0]

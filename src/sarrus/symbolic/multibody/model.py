@@ -12,7 +12,7 @@ from sarrus.model.mechanism.description import Constraint
 from sarrus.model.mechanism.elements import Closure, Contact, CoordinateSpring, Coupling, SpringDamper
 from sarrus.symbolic.equations.equations import ContactRows, Equations
 from sarrus.symbolic.forces import actuators, forces
-from sarrus.symbolic.forces.lengths import Lengths, constraint_residual
+from sarrus.symbolic.forces.lengths import Lengths, constraint_residual, dry_lengths, rope_rows
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
 from sarrus.symbolic.kinematics.jet import Jet, vertcat
 from sarrus.symbolic.kinematics.kinematics import coordinate_rate
@@ -79,7 +79,11 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         parameter_values={**parameters.values, **switches.values},
         quaternions=quaternion_places(tree),
         contacts=_contact_rows(mechanism),
-        friction_contacts=friction_contacts(mechanism, frames, jets, q, v, t, rate),
+        friction_contacts=(
+            *friction_contacts(mechanism, frames, jets, q, v, t, rate),
+            *rope_rows(mechanism, lengths.tendon, t),
+        ),
+        dry_lengths=tuple(dry_lengths(mechanism, lengths.tendon)),
         tree=tree,
         rotors=bool(rotors),
     )
@@ -210,6 +214,7 @@ def _conservative(mechanism: Mechanism) -> bool:
     springs: list[SpringDamper | CoordinateSpring]
     springs = [*mechanism.springs.values(), *mechanism.coordinate_springs.values()]
     constraints: list[Closure | Coupling] = [*mechanism.closures.values(), *mechanism.couplings.values()]
+    ropes = [rope for tendon in mechanism.tendons.values() for rope in tendon.ropes]
     return not (
         mechanism.forces
         or not all(map(forces.conserves, springs))
@@ -218,4 +223,5 @@ def _conservative(mechanism: Mechanism) -> bool:
         or any(actuator.activation for actuator in servos)
         or any(body.function is not None for body in mechanism.driven_bodies.values())
         or any(constraint.motion is not None for constraint in constraints)
+        or any(callable(rope.bound) for rope in ropes)
     )

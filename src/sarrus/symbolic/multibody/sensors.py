@@ -31,9 +31,7 @@ def sensor_values(
     ``pushes`` are the forces of contacts with Coulomb friction by rows, then wrenches on the bodies of
     `sarrus.symbolic.multibody.geometry_bodies.geometry_bodies`; zero by default.
     """
-    count = sum(len(contact.row_names) for contact in e.friction_contacts) + 6 * len(
-        geometry_bodies(mechanism)
-    )
+    count = int(e.row_rates.numel()) + 6 * len(geometry_bodies(mechanism))
     measuring = _Measuring(mechanism, e, a, multipliers, ca.SX.zeros(count) if pushes is None else pushes)
     return {name: _clipped(s, measuring.value(s)) for name, s in mechanism.sensors.items()}
 

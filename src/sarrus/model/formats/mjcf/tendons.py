@@ -30,7 +30,7 @@ def coordinate_weights(names: Names, tendon: int) -> dict[str, float] | None:
 
 
 def add_tendons(load: Import, names: Names) -> None:
-    """Add every tendon with its spring, damper and inertia; list features that do not act."""
+    """Add every tendon with its spring, damper, inertia and range; list features that do not act."""
     model = names.model
     springs, dampers = (0.0 if names.disabled(flag) else 1.0 for flag in ("SPRING", "DAMPER"))
     for i, name in enumerate(names.tendons):
@@ -55,20 +55,26 @@ def add_tendons(load: Import, names: Names) -> None:
             force_limits=names.limits("tendon_actfrc", i),
         )
         on = {item.body for item in tendon.path if not isinstance(item, (Pulley, TendonJoint))}
-        if not (np.any(stiffness) or np.any(damping) or armature):
-            reason = "no stiffness, damping or armature; it acts only through actuators and equalities"
+        if not (np.any(stiffness) or np.any(damping) or armature or tendon.ropes or tendon.friction):
+            reason = (
+                "no stiffness, damping, armature, range or friction; it acts through actuators and equalities"
+            )
             load.report.set_aside(label, name, reason)
         elif len(on) == 1:
             load.report.set_aside(label, name, "it is all on one body; its length is constant")
         else:
             load.report.act(label, name)
-        kept = []
-        if tendon.limits is not None:
-            kept.append("length limits ({:g}, {:g})".format(*tendon.limits))
+        limits = names.limits("tendon_", i)
+        if tendon.ropes and limits is not None:
+            lower, upper = limits
+            load.report.act("tendon range", name, f"({lower:g}, {upper:g}), exact and without rebound")
+            if model.tendon_margin[i]:
+                reason = (
+                    f"its margin of {model.tendon_margin[i]:g} is left out: the limits are those of the range"
+                )
+                load.report.leave_out("tendon range", name, reason)
         if tendon.friction:
-            kept.append(f"dry friction {tendon.friction:g}")
-        if kept:
-            load.report.keep(label, name, "recorded, does not act: " + "; ".join(kept))
+            load.report.act("tendon friction", name, f"dry friction of {tendon.friction:g} along its length")
         if hasattr(model, "tendon_springyield") and np.any(model.tendon_springyield[i]):  # MuJoCo ≥ 4
             load.report.leave_out(label, name, "the yield of its spring is left out: it stays elastic")
 

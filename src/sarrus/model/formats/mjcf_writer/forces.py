@@ -59,8 +59,9 @@ def _written(rest: tuple[float, float]) -> tuple[tuple[float, float], float]:
 
 
 def add_tendons(document: Document) -> None:
-    """Write every tendon, spatial or fixed, with its recorded limits and friction."""
+    """Write every tendon, spatial or fixed, with its range and its recorded friction."""
     for tendon in document.mechanism.tendons.values():
+        _check_rope(tendon)
         element = SubElement(
             document.section("tendon"), "spatial" if tendon.spatial else "fixed", {"name": tendon.name}
         )
@@ -75,7 +76,7 @@ def add_tendons(document: Document) -> None:
         _set_spring(element, stiffness, (tendon.damping, *tendon.damping_higher), rest)
         element.set("armature", repr(tendon.armature))
         element.set("frictionloss", repr(tendon.friction))
-        set_limits(element, tendon.limits)
+        set_limits(element, _range(tendon))
         set_limits(element, tendon.force_limits, "actuatorfrc")
         for number, item in enumerate(tendon.path):
             name = f"{tendon.name}.{number}"
@@ -90,6 +91,23 @@ def add_tendons(document: Document) -> None:
                 if item.side is not None:
                     body, point = item.side
                     wrap.set("sidesite", document.site(f"{name}.side", body, Pose(point)))
+
+
+def _check_rope(tendon: Tendon) -> None:
+    """Raise if a tendon has what no tendon of MJCF has."""
+    if tendon.spatial and tendon.joints:
+        reason = "MJCF has no tendon with both a path and terms of joints; wrap the drum as a geom"
+        raise refused("tendon", tendon.name, reason)
+    if any(callable(rope.bound) for rope in tendon.ropes):
+        raise refused("tendon", tendon.name, "MJCF cannot express a length that is a function of time")
+
+
+def _range(tendon: Tendon) -> tuple[float, float] | None:
+    """Return the range of a tendon, None without limits; "0 L" for a rope along a path."""
+    if tendon.limits is None:
+        return None
+    lower, upper = (float(bound) for bound in tendon.limits)  # type: ignore[arg-type]
+    return (0.0 if tendon.spatial and lower == -float("inf") else lower), upper
 
 
 def _pulled(document: Document, tendon: Tendon) -> bool:

@@ -59,16 +59,16 @@ def mjcf_file(
     ``qpos`` and ``qvel`` of the model are the mechanism's q and v: same order, same values. Composite
     joints become MuJoCo joints in series, named after the coordinates (``j.translation``, ``j.angle``).
     All numbers are written with full precision. Point and weld closures become ``connect`` and ``weld``
-    between sites, a revolute closure two connects on its axis, a constant distance a tendon equality; all
-    of them are soft in MuJoCo, and inactive ones have active="false". Limits, soft in MuJoCo, are written without
-    restitution, and dry friction acts. Shapes are drawn and do not collide; a mesh is written if its file exists.
-    Driven bodies become mocap bodies at their placement; their motion is lost.
+    between sites, a revolute closure two connects on its axis, a constant distance a tendon equality; all of them are
+    soft in MuJoCo, and inactive ones have active="false". Limits of joints and of lengths of tendons, soft in MuJoCo,
+    are written without restitution, and dry friction acts. Shapes are drawn and do not collide; a mesh is written if
+    its file exists. Driven bodies become mocap bodies at their placement; their motion is lost.
 
     Raises `UnsupportedElementError`, naming the element, for elements that MJCF cannot represent: a screw joint, other
     kinds of closure, most couplings of three coordinates, contacts as explained above, transmissions with losses
-    (unless contacts are ignored), user forces, moving bodies without mass or without a positive moment of inertia about
-    every axis. `ModelError` if the mechanism is incomplete, or if MuJoCo's compiler refuses the model. `ArgumentError`
-    for another value of ``contacts``.
+    (unless contacts are ignored), ropes with drums or with a length that is a function of time, user forces, moving
+    bodies without mass or without a positive moment of inertia about every axis. `ModelError` if the mechanism is
+    incomplete, or if MuJoCo's compiler refuses the model. `ArgumentError` for another value of ``contacts``.
     """
     mechanism.check()
     check_known("contacts", contacts, CHOICES, element="contacts")

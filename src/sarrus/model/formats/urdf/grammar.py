@@ -15,11 +15,15 @@ from sarrus.model.formats.unread import (
     unread,
     warn_of_attributes,
 )
+from sarrus.model.formats.urdf.drake_tendons import PARTS
+from sarrus.model.formats.urdf.drake_tendons import TAG as DRAKE_TENDON
 
 URDF = Grammar(
     "URDF",
     {
-        "robot": "link* joint* material* mujoco transmission* ros2_control* loop* coupling* loop_joint* fixed_frame*",
+        "robot": "link* joint* material* mujoco transmission* ros2_control* loop* coupling* loop_joint* fixed_frame* "
+        f"{DRAKE_TENDON}*",
+        DRAKE_TENDON: " ".join([f"{PARTS[0]}*", *PARTS[1:]]),
         "link": "inertial visual* collision*",
         "inertial": "origin mass inertia",
         "visual": "?",

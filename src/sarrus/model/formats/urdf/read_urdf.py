@@ -23,6 +23,7 @@ from sarrus.model.formats.model_xml import real
 from sarrus.model.formats.mujoco_compiler import compile_spec, refuse_formats
 from sarrus.model.formats.urdf.actuators import add_transmissions
 from sarrus.model.formats.urdf.closing_joints import Ends, add_closing_joints, take_closing_joints
+from sarrus.model.formats.urdf.drake_tendons import add_drake_tendons
 from sarrus.model.formats.urdf.geometry import prepare_geometry
 from sarrus.model.formats.urdf.grammar import list_unread
 from sarrus.model.formats.urdf.inertia import take_inertias
@@ -87,6 +88,7 @@ def load_urdf(
     add_closing_joints(load, closing, ends)
     add_urdf_plus(load, root, {link: (ends[j][0], j.get("name", "")) for link, j in children.items()})
     add_loop_joints(load, root)
+    add_drake_tendons(load, root)
     add_transmissions(load, root)
     add_loops(load, loop_file)
     return load
