@@ -88,12 +88,15 @@ def rollout(
     assemble : True moves starts with open loops to the nearest closed configuration, which is needed if parameters
         change the loops. A run whose loops cannot be closed gets the status PROJECTION_FAILED.
     switching : True lets contacts with Coulomb friction, contacts between geometries, joint limits and dry friction
-        act. False leaves them out; runs can then share vector registers, three to seven times as many runs per second
-        for a robot with limits. Contacts that are constraints switch in `simulate` only: here they stay as
-        ``system.parameters`` have them, and False confirms that.
-    side_by_side : True lets runs with fixed RK4 steps share vector registers, several times as many runs per second.
-        They differ from single runs by rounding. Singular configurations and redundant rows that affect the answer
-        always use the kernels of `simulate`.
+        act, by time stepping with fixed ``dt``. False leaves them out, and runs are by RK4. Contacts that are
+        constraints switch in `simulate` only: here they stay as ``system.parameters`` have them, and False confirms
+        that.
+    side_by_side : True lets runs with fixed steps, by RK4 or by time stepping, share vector registers: several times
+        as many runs per second. They differ from single runs by rounding. Singular configurations and redundant rows
+        that affect the answer always use the kernels of `simulate`, and so do steps in which more than four contacts
+        with friction or eight stops and frictionless contacts act, or whose contact forces are not found at once.
+        Systems with contacts found by a narrow phase, dry friction of joints, torsional friction or static friction
+        above sliding friction go one run after the other.
     threads : number of threads; default: one per processor that this process may use.
     progress : bar on stderr; default: for long calls in a terminal.
 

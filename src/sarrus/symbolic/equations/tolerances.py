@@ -29,3 +29,7 @@ FLOOR_OF_PIVOTS = 1e-6
 
 # [1, of the largest value] An expression of the user is zero if it is below this at seeded states.
 PROBE_ROUNDING = 1e-9
+
+# [1, of the trace of W of a contact] Added to the diagonal of W in Newton steps of contact problems in lanes, so
+# that redundant rows need no pivoting. The residual is without it: three to six steps end at rounding.
+RIDGE_OF_LANES = 1e-6
