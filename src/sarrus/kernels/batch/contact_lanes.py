@@ -24,7 +24,7 @@ from sarrus.kernels.batch.contact_slots import (
 from sarrus.kernels.batch.lane_modes import AWAKE, LEAVES
 from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
 from sarrus.kernels.contact.rows import scale_of
-from sarrus.kernels.contact.tolerances import RESIDUAL_AIM, RESIDUAL_AT_ROUNDING
+from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING, RESIDUAL_OF_SHARED_FORCES
 from sarrus.kernels.integrate.tolerances import CALM_STEP, EXACT_GAP_OF_MODES, POSITION_CORRECTIONS
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import contact_layout as tl
@@ -65,7 +65,7 @@ def contact_step(table: Table, todo: BatchTable, time: float, target: float, lan
     copy(own.middle, own.probe, W * size)
     load_gaps_of_lanes(table, todo, lane.before, own.gap, own)
     _leave_beyond(table, lane, own)
-    own.kept[0] = -1.0
+    own.kept[0], own.known[0] = -1.0, 0.0
     _pass(table, todo, h, False, lane, own)
     copy(own.ahead, own.first, W * nv)
     for i in range(W * nv):
@@ -127,8 +127,8 @@ def _pass(table: Table, todo: BatchTable, h: float, again: bool, lane: Lanes, ow
     for added in range(MOST_ADDED + 1):
         copy(own.free, own.ahead, W * nv)
         if not loaded and wants_motion(table, lane, own):
-            call_native(todo.motion, own.middle, own.motion)
-            loaded = True
+            call_native(todo.speeds if own.known[0] != 0.0 else todo.motion, own.middle, own.motion)
+            loaded, own.known[0] = True, 1.0
         chosen = fill_slots(table, todo, h, again, lane, own)
         if chosen < 0:
             break
@@ -235,7 +235,7 @@ def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Contac
                     own.best[W * i + k] = forces[W * i + k]
             elif own.residual[k] <= RESIDUAL_AT_ROUNDING:
                 own.done[k] = 1.0
-            if left <= RESIDUAL_AIM:
+            if left <= RESIDUAL_OF_SHARED_FORCES:
                 own.done[k] = 1.0
             else:
                 for i in range(m):

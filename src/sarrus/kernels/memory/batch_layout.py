@@ -54,6 +54,7 @@ class BatchTable(Record, of=int):
     gaps: int
     rates: int
     motion: int
+    speeds: int
     moved: int
     slots: Integers  # numbers of slots of each size of contact problem: contacts, unilateral rows
     problems: Integers  # functions of each size: `COLUMNS` … `CLOSING`

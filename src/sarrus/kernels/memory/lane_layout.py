@@ -79,6 +79,7 @@ class ContactLanes(NamedTuple):
     counts: Any  # of contacts, then of unilateral rows
     sums: Any  # of products
     kept: Any  # size of the problem whose columns are known
+    known: Any  # 1 if the rows J of this step are known
 
 
 def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTable):
@@ -96,7 +97,7 @@ def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTab
         gap=w * k, after=w * k, rate=w * k, ahead_gap=w * k, active=w * k, delay=w * k, before=w * k,
         motion=w * contact_table.contact_rows * (2 + nv), impulse=w * rows, lasting=w * rows, coming=w * rows,
         which=w * m, owner=w * m, used=w * m, bounds=w * contact_table.stops, residual=w, done=w, counts=2 * w,
-        sums=w, kept=1,
+        sums=w, kept=1, known=1,
     )  # fmt: skip
 
 

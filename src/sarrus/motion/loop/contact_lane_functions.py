@@ -75,7 +75,7 @@ def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
     """Return the functions of the states x of all lanes.
 
     stage : (a, q̇, conditioning, factors) without contacts. gaps : of contacts. rates : their derivatives by time.
-    motion : velocities, bias and rows J of contacts. moved : q ⊕ δ of [x | δ].
+    motion : velocities, bias and rows J of contacts. speeds : the former two. moved : q ⊕ δ of [x | δ].
     """
     compiled, e = system.compiled, system.equations
     elimination = _stages(system, rank)
@@ -85,6 +85,10 @@ def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
 
     def rates() -> dict[str, ca.SX]:
         return {"rates": ca.vertcat(ca.SX(0, 1), *(contact.rates[0] for contact in e.friction_contacts))}
+
+    def speeds() -> dict[str, ca.SX]:
+        outputs = motion_outputs(system)
+        return {name: outputs[name] for name in ("rates", "bias")}
 
     def named(
         name: str, outputs: Callable[..., dict[str, ca.SX]], extra: dict[str, int] | None = None
@@ -99,6 +103,7 @@ def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
         functions["gaps"] = named("gaps", lambda: gap_outputs(system))
         functions["rates"] = named("gap rates", rates)
         functions["motion"] = named("contact motion", lambda: motion_outputs(system))
+        functions["speeds"] = named("contact speeds", speeds)
     wide = sum(len(contact.row_names) > 1 for contact in e.friction_contacts)
     single = len(e.friction_contacts) - wide + len(joint_limits(system).names)
     factors, force, answer = response(e, elimination)
