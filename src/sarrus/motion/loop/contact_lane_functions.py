@@ -29,7 +29,7 @@ from sarrus.symbolic.equations.contact_lanes import (
 from sarrus.symbolic.equations.stages import StageElimination, response, stage
 
 # Slots of the sizes of contact problems: contacts with friction, unilateral rows. A run with more leaves the lanes.
-_SIZES = ((0, 2), (0, 4), (0, 8), (2, 2), (2, 4), (4, 4), (4, 8))
+_SIZES = ((0, 2), (0, 4), (0, 8), (2, 4), (4, 4), (4, 8))
 # Numbers of rows of a contact that slots have room for: without friction, or with two tangents.
 _WIDTHS = (1, 3)
 
