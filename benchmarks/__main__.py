@@ -11,6 +11,7 @@ from rich.console import Console
 
 from benchmarks import (
     accuracy,
+    ant,
     batch,
     cones,
     contacts,
@@ -42,6 +43,7 @@ BENCHMARKS: dict[str, Callable[[bool], list[Row]]] = {
     "control": control.rows,
     "cones": cones.rows,
     "contacts": contacts.rows,
+    "ant": ant.rows,
     "friction": friction.rows,
     "heaps": heaps.rows,
     "legged": legged.rows,

@@ -1,4 +1,4 @@
-"""The two eliminations of a stage against NumPy: accelerations, shortest corrections from their factors, gauges."""
+"""The two eliminations of a stage against NumPy: accelerations, corrections and responses by their factors, gauges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sarrus.kernels.memory import layout as la
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.symbolic.equations.least_norm import Basis
 from sarrus.symbolic.equations.sparse import rows_of
-from sarrus.symbolic.equations.stages import ByGram, BySaddle, nearest, saddle_order, stage
+from sarrus.symbolic.equations.stages import ByGram, BySaddle, nearest, response, saddle_order, stage
 
 KINDS = ("revolute", "prismatic"), ("free", "spherical", "revolute")
 
@@ -59,6 +59,12 @@ def test_both_solve_the_saddle(seed: int, kinds: tuple[str, ...]) -> None:
         push = mass @ delta  # shortest in the metric M: normal to what the rows leave
         along = np.linalg.lstsq(a_rows.T, push, rcond=None)[0]
         np.testing.assert_allclose(a_rows.T @ along, push, atol=1e-8 * np.abs(push).max())
+        factors, tau, change = response(e, way)
+        given = np.random.default_rng(seed + 1).normal(size=system.nv)
+        moved = np.array(ca.Function("response", [factors, tau], [change])(found["factors"], given)).ravel()
+        expected_change = np.linalg.solve(whole, np.concatenate([given, np.zeros(len(own))]))[: system.nv]
+        scale = np.abs(expected_change).max(initial=1e-3)
+        np.testing.assert_allclose(moved, expected_change, rtol=0, atol=1e-10 * scale)
         gauges.append(found["conditioning"])
     gram, saddle = gauges
     gram_matrix = a_rows @ np.linalg.solve(mass, a_rows.T)

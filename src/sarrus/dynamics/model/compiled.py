@@ -18,6 +18,7 @@ from sarrus.dynamics.model.trees import articulated_answer, articulated_pays
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.quaternions import normalize, normalized_expression
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.symbolic.equations.elimination import (
     Weighted,
     direct_projection,
@@ -35,6 +36,7 @@ from sarrus.symbolic.equations.stages import (
     StageElimination,
     gram_size,
     nearest,
+    response,
     saddle_order,
     stage,
 )
@@ -240,6 +242,16 @@ class CompiledEquations:
                 *given, step = nearest(self.equations, self.stages(basis))
                 full = f"{self.equations.name}.{name}"
                 self._functions[name] = compile_function(full, given, {"step": step})
+            return self._functions[name]
+
+    def response(self, basis: Basis) -> NativeFunction:
+        """Return the function `response` of the factors left by "direct" and of forces (nv,), in `LANES` lanes."""
+        name = f"response by rows {basis.label}"
+        with self._lock:
+            if name not in self._functions:
+                *given, a = response(self.equations, self.stages(basis))
+                full = f"{self.equations.name}.{name}"
+                self._functions[name] = compile_function(full, given, {"a": a}, lanes=LANES)
             return self._functions[name]
 
     def direct_outputs(self, name: str, basis: Basis) -> dict[str, ca.SX]:

@@ -19,10 +19,11 @@ SMALL = 100
 # Fields of the table: all are written, so that none is left from another basis.
 _NAMES = (
     "dynamics", "position", "velocity", "closing", "slipping", "rate", "energy", "metric", "acceleration",
-    "direct", "checked", "measure", "nearest", "unsatisfied", "residuals", "direct_rank", "n_dependent", "n_factors",
+    "direct", "checked", "measure", "nearest", "unsatisfied", "residuals", "response", "direct_rank", "n_dependent",
+    "n_factors",
 )  # fmt: skip
 _PLACES = np.array([la.Table.places[name] for name in _NAMES])
-_STRAIGHT = frozenset(("direct", "checked", "measure", "nearest"))
+_STRAIGHT = frozenset(("direct", "checked", "measure", "nearest", "response"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,8 @@ def _found(compiled: CompiledEquations, names: frozenset[str], basis: Basis | No
                 found["residuals"] = compiled.function("residuals").address
                 found["nearest"] = compiled.nearest(basis).address
                 found["unsatisfied"] = compiled.address("unsatisfied")
+            if "response" in wanted and found["n_factors"] > 0:
+                found["response"] = compiled.response(basis).address
         if "measure" in wanted and not basis.dependent and e.nc * e.nv > SMALL:
             found["measure"] = compiled.direct("measure", basis).address
     return Entries(np.array([found.get(name, 0) for name in _NAMES], dtype=np.int64))

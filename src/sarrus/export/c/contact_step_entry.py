@@ -134,6 +134,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
 def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list[Member]:
     """Add the contacts to the table of a system; return their members of the workspace."""
     contact_table = contact_run.contact_table
+    contact_table.slope = contact_table.n_factors = 0  # C has no code for several states at once
     problem, entries = _problem(plan, contact_table), plan.table.entries
     arrays = contact_run.arrays
     own: dict[str, Value] = {
@@ -153,7 +154,6 @@ def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list
             trace = partial(_traced, plan.system, outputs)
             own[key] = Address(natives.add(f"model_touch_{key}", trace))
     numbers = clean(contact_table, own)
-    numbers.slope = 0
     table = Table("contacts", numbers, own, len(numbers), "W->contact_none", "contact_table")
     plan.enter(
         {"contact_table": Address(table), **{k: Address(View(f"W->{k}", DOUBLE)) for k in ("local", "run")}}

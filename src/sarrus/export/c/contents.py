@@ -112,6 +112,7 @@ class SystemPlan:
         table.direct_rank, table.n_dependent = -1, 0
         # steps solve with "checked" and project with "closed"
         table.direct = table.residuals = table.nearest = table.unsatisfied = table.measure = table.stage = 0
+        table.response = 0
         if basis is not None:
             table.direct_rank, table.n_dependent = len(basis.independent), len(basis.dependent)
             for name in ("checked", "closed") if 0 < system.nc == system.nh else ("checked",):

@@ -1,5 +1,7 @@
 """Runs in lanes: fixed steps of LANES runs at once by straight-line code, one run in each lane.
 
+The steps are those of RK4 or, with contacts and stops, of time stepping (`sarrus.kernels.batch.contact_lanes`).
+
 A lane whose constraints come near a singular configuration, or whose straight-line code fails for another reason, is
 advanced alone for a stretch of steps by the kernel that decides ranks, and then waits for the other lanes. The result
 of a run never depends on the runs beside it.
@@ -13,7 +15,17 @@ from typing import Any
 
 import numpy as np
 
+from sarrus.kernels.algebra.vectors import copy, fill
 from sarrus.kernels.batch.batch import begin, end_of, finish_run, held_inputs, keep
+from sarrus.kernels.batch.contact_lanes import contact_step
+from sarrus.kernels.batch.lane_contacts import (
+    begin_contacts,
+    keep_forces,
+    lend_bounds,
+    lend_contacts,
+    take_contacts,
+)
+from sarrus.kernels.batch.lane_modes import ASLEEP, AWAKE, ENDED, LEAVES
 from sarrus.kernels.batch.lane_stability import NOT_LOOKED, measure_lanes, note_lane
 from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
 from sarrus.kernels.integrate.recording import record
@@ -28,6 +40,7 @@ from sarrus.kernels.memory.lane_layout import (
     LARGEST_ENTRY,
     LEAST_PIVOT,
     Lanes,
+    contact_lanes_of,
     lanes_of,
     slope_width,
 )
@@ -43,8 +56,8 @@ W = bl.LANES
 # Largest number of Newton corrections of the positions after each step. From the second correction on, a residual of
 # rounding is accepted.
 CORRECTIONS = 4
-# Modes of a lane.
-AWAKE, ASLEEP, ENDED = 0.0, 1.0, 2.0
+# Number of rows of a stretch of a run with contacts that one lane computes alone.
+CONTACT_STRETCH = 1
 
 
 def lanes(table: Table, x: Floats, level: int) -> int:
@@ -56,6 +69,7 @@ def lanes(table: Table, x: Floats, level: int) -> int:
     _begin_lanes(table, todo, count, lane, x)
     for i in range(W * size):
         lane.after[i] = lane.before[i]
+    touching = exists(table.contact_table)
     for step in range(steps):
         if step % bl.LOOK_EVERY == 0 and todo.stop[0] != 0.0:
             return 0
@@ -65,10 +79,16 @@ def lanes(table: Table, x: Floats, level: int) -> int:
         _hold(table, todo, step, lane)
         if not _any_awake(lane):
             continue
-        _stages(table, todo, step, time, target, lane, x)
+        if touching:
+            fill(lane.open, 0.0, W)
+            contact_step(table, todo, time, target, lane)
+            _leave(table, todo, step, lane, x)
+        else:
+            _stages(table, todo, step, time, target, lane, x)
         if not _any_awake(lane):
             continue
-        _close(table, todo, lane)
+        if table.nc > 0 or not touching:  # without loops, time stepping ends with unit quaternions
+            _close(table, todo, lane)
         for k in range(W):
             if lane.mode[k] == AWAKE:
                 if lane.open[k] < np.inf:
@@ -94,6 +114,8 @@ def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Flo
         lane.pivot[k], lane.greatest[k] = -1.0, 0.0
         lane.rise[k] = NOT_LOOKED
         begin(table, todo, _state(lane, k), run, x)
+        if exists(table.contact_table):
+            begin_contacts(table, todo, k)
         for i in range(size):
             lane.before[W * i + k] = x[i]
         if k < count and todo.every <= todo.steps:
@@ -165,6 +187,20 @@ def _stages(table: Table, todo: BatchTable, step: int, time: float, target: floa
     _combine(table, b, 4, h, lane)
     for k in range(W):
         lane.after[W * (n + nu) + k] = target
+
+
+@internal
+def _leave(table: Table, todo: BatchTable, step: int, lane: Lanes, x: Floats):
+    """Advance the lanes alone that leave, those near singular configurations among them."""
+    n = table.nq + table.nv
+    if table.nc > 0:
+        copy(contact_lanes_of(table, todo).stage + W * n, lane.slopes + W * n, W * la.N_CONDITIONING)
+        for k in range(W):
+            if lane.mode[k] == AWAKE and not _is_far(table.settings, lane, n, k):
+                lane.mode[k] = LEAVES
+    for k in range(W):
+        if lane.mode[k] == LEAVES:
+            _alone(table, todo, step, k, lane, x)
 
 
 @internal
@@ -250,8 +286,12 @@ def _accept(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: F
     size, steps = la.input_size(table), todo.steps
     for i in range(table.nq + table.nv + table.nu + 1):
         lane.before[W * i + k] = lane.after[W * i + k]
+    if exists(table.contact_table):
+        keep_forces(table, todo, k)
     if (step + 1) % todo.every == 0 or step + 1 == steps:
         _gather(lane, k, size, x)
+        if exists(table.contact_table):
+            lend_contacts(table, todo, k, x)
         _sample(table, todo, todo.first + k, _number(todo, step + 1), x)
         found = la.workspace(table).facts.outcome
         if found > la.SINGULAR_ANSWER:
@@ -265,12 +305,16 @@ def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Fl
     times, run, steps = todo.times, todo.first + k, todo.steps
     state = _state(lane, k)
     _gather(lane, k, size, x)
+    if exists(table.contact_table):
+        lend_contacts(table, todo, k, x)
     interval = step // todo.steps_held if exists(todo.inputs) else 0
     state.end = end_of(todo, times, interval)
     state.keep_last = 1.0 if state.end == times.end else 0.0
     state.start, state.steps, state.every = times.begin, float(step), 1.0
     state.unrecorded, state.last_step = 0.0, 0.0
     done, limit, code = step, bl.STRETCH, rs.RUNNING
+    if exists(table.contact_table):
+        limit = CONTACT_STRETCH
     while True:
         table.records = todo.block
         code = _advance(table, todo, state, x, limit)
@@ -287,6 +331,8 @@ def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Fl
         for i in range(size):
             lane.before[W * i + k] = x[i]
         lane.mode[k], lane.until[k] = ASLEEP, state.steps
+        if exists(table.contact_table):
+            take_contacts(table, todo, k, x)
     else:
         lane.mode[k] = ENDED
         samples = done // todo.every + 1 if todo.every <= steps else 0
@@ -308,6 +354,8 @@ def _finish(table: Table, todo: BatchTable, k: int, code: int, samples: int, lan
     """Store the final state and write the outcome of the run in lane k."""
     own = table.run
     table.run = _state(lane, k)
+    if exists(table.contact_table):
+        lend_bounds(table, todo, k)
     finish_run(table, todo, todo.first + k, code, samples, x)
     table.run = own
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.contact.compliance import has_factors, load_factors
 from sarrus.kernels.contact.geometry_parts import add_parts, along_parts
 from sarrus.kernels.contact.geometry_rows import compliance_of_row, work_of
 from sarrus.kernels.contact.rows import turns_round
@@ -37,6 +38,9 @@ def compute_compliance(table: Table, work: ContactWork):
     contact_table, nv, size = table.contact_table, table.nv, la.input_size(table)
     geometry, room, force = contact_table.geometry, work_of(table), contact_table.settings.force
     tau, j = work.middle + (size - nv), 0
+    if contact_table.n_factors > 0 and has_factors(table):
+        _compliance_by_factors(table, geometry, room, work)
+        j = geometry.widest
     while j < geometry.widest:
         if contact_table.slope != 0:
             known = _joint_compliance(table, geometry, room, j, work)
@@ -50,6 +54,25 @@ def compute_compliance(table: Table, work: ContactWork):
         _take(geometry, room, j, la.workspace(table).a, 1, work.free, force)
         j += 1
     room.ready[0] = 1.0
+
+
+@internal
+def _compliance_by_factors(table: Table, geometry: GeometryTable, room: GeometryWork, work: ContactWork):
+    """Write all compliance columns, those of `LANES` velocities of every component at once, from the factors."""
+    forces, slopes = load_factors(table, work), work.slopes
+    for j in range(0, geometry.widest, LANES):
+        count = min(LANES, geometry.widest - j)
+        fill(forces, 0.0, LANES * table.nv)
+        for k in range(count):
+            _push_all(geometry, j + k, 1.0, forces + k, LANES)
+        call_native(table.response, work.states, slopes)
+        for k in range(count):
+            for c in range(geometry.components):
+                first, n = geometry.starts[c], geometry.starts[c + 1] - geometry.starts[c]
+                if j + k < n:
+                    block = room.block + geometry.blocks[c]
+                    for i in range(n):
+                        block[i * n + j + k] = slopes[LANES * geometry.order[first + i] + k]
 
 
 @internal

@@ -1,94 +1,22 @@
-"""Contact problem of a step: compliance columns of the active rows, and impulses that obey the laws of contact."""
+"""Contact problem of a step: impulses of the active rows that obey the laws of contact."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.algebra.vectors import axpy, dot, is_finite
+from sarrus.kernels.contact.compliance import find_columns
 from sarrus.kernels.contact.inconsistent_drift import find_inconsistent_drift
 from sarrus.kernels.contact.islands import BEGINNINGS, keep_rows, solve_islands
-from sarrus.kernels.contact.rows import (
-    add_force,
-    along,
-    free_response,
-    is_held,
-    is_still,
-    lift_of,
-    turn_of,
-    turns_round,
-)
+from sarrus.kernels.contact.rows import along, free_response, is_held, is_still, turn_of, turns_round
 from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, STICKING_COMPLIANCE, UNLOADED_OR_STILL
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
-from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
-from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.native_call import call_kernel
 from sarrus.kernels.platform.pointers import exists, internal
-from sarrus.kernels.solve.acceleration import are_regular
-from sarrus.kernels.solve.tolerances import CLEARANCE_OF_STAGE
-
-# Up to this number of rows, compliance columns are found one after the other.
-ALONE = 2
-
-
-@internal
-def compliance_column_of_row(table: Table, row: int, work: ContactWork):
-    """Write the compliance column of a row (nv), its acceleration by a unit force, to ``work.response``.
-
-    Does nothing if the column is known.
-    """
-    if work.known[row] != 0.0:
-        return
-    nv, force = table.nv, lift_of(table, work, row)
-    tau, out = work.middle + (la.input_size(table) - nv), work.response + row * nv
-    copy(tau, work.scratch, nv)
-    add_force(table, work, row, force, tau)
-    call_kernel(table.contact_table.inner, table, work.middle, la.SLOPE)
-    copy(work.scratch, tau, nv)
-    a = la.workspace(table).a
-    for i in range(nv):
-        out[i] = (a[i] - work.free[i]) / force
-    work.known[row] = 1.0
-
-
-@internal
-def joint_compliance(table: Table, m: int, work: ContactWork):
-    """Write the compliance columns of the m active rows, several at once; columns that fail remain unknown."""
-    nq, nv, size, slope = table.nq, table.nv, la.input_size(table), table.contact_table.slope
-    states, slopes, at = work.states, work.slopes, 0
-    while at < m:
-        for i in range(size):
-            for k in range(LANES):
-                states[LANES * i + k] = work.middle[i]
-        first, count = at, 0
-        while at < m and count < LANES:
-            row = int(work.which[at])
-            if work.known[row] == 0.0:
-                fill(work.scratch, 0.0, nv)
-                add_force(table, work, row, lift_of(table, work, row), work.scratch)
-                for i in range(nv):
-                    states[LANES * (size - nv + i) + count] += work.scratch[i]
-                count += 1
-            at += 1
-        if count == 0:
-            continue
-        call_native(slope, states, slopes)
-        conditioning, lane = slopes + LANES * (nq + nv), 0
-        for i in range(first, at):
-            row = int(work.which[i])
-            if work.known[row] != 0.0:
-                continue
-            regular = are_regular(table.settings, conditioning[LANES + lane], conditioning[2 * LANES + lane])
-            if conditioning[lane] > CLEARANCE_OF_STAGE and regular:
-                out, force = work.response + row * nv, lift_of(table, work, row)
-                for j in range(nv):
-                    out[j] = (slopes[LANES * (nq + j) + lane] - work.free[j]) / force
-                if is_finite(out, nv):
-                    work.known[row] = 1.0
-            lane += 1
 
 
 @internal
@@ -282,10 +210,7 @@ def find_impulses(
         closes = closes or (k >= 0 and work.delay[k] > 0.0)
     if closes:
         keep_rows(work.given, work.turn, m)
-    if contact_table.slope != 0 and m > ALONE:
-        joint_compliance(table, m, work)
-    for i in range(m):
-        compliance_column_of_row(table, int(work.which[i]), work)
+    find_columns(table, m, work)
     if not (same and work.assembled[0] == m):
         work.assembled[0] = m
         for i in range(m):

@@ -20,6 +20,7 @@ import numpy as np
 from sarrus.kernels.algebra.dense import eliminate
 from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
+from sarrus.kernels.contact.compliance import find_columns
 from sarrus.kernels.contact.rows import (
     add_force,
     add_row,
@@ -34,7 +35,6 @@ from sarrus.kernels.contact.rows import (
     scale_of_row,
 )
 from sarrus.kernels.contact.slow_slip import add_slow_rows, begin_speed, steer, steered_block
-from sarrus.kernels.contact.step_problem import ALONE, compliance_column_of_row, joint_compliance
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import (
     COUPLED_CONTACTS,
@@ -250,11 +250,9 @@ def _assemble(table: Table, m: int, work: ContactWork):
         return -1
     copy(la.workspace(table).a, work.free, nv)
     fill(work.known, 0.0, rows)
-    if contact_table.slope != 0 and m > ALONE:
-        joint_compliance(table, m, work)
+    find_columns(table, m, work)
     for i in range(m):
         row = int(work.which[i])
-        compliance_column_of_row(table, row, work)
         bias = work.native[contact_table.contact_rows + row] if row < contact_table.contact_rows else 0.0
         work.given[i] = along(table, work, row, work.free) + bias
     _load_operator(table, m, work)

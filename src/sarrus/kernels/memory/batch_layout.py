@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from sarrus.kernels.memory.record import Floats, Record
+from sarrus.kernels.memory.record import Floats, Integers, Record
 from sarrus.kernels.memory.run_state import N_FACTS
 
 
@@ -49,6 +49,20 @@ class BatchTable(Record, of=int):
     slope: int
     closed: int
     control: int  # 0: none
+    # of time stepping side by side (see `sarrus.motion.loop.contact_lane_functions`)
+    stage: int
+    gaps: int
+    rates: int
+    motion: int
+    speeds: int
+    moved: int
+    slots: Integers  # numbers of slots of each size of contact problem: contacts, unilateral rows
+    problems: Integers  # functions of each size: `COLUMNS` … `CLOSING`
+    n_sizes: int
+    most_contacts: int  # slots of the largest size
+    most_single: int
+    n_factors: int  # of ``stage``
+    contact_work: Floats  # see `sarrus.kernels.memory.lane_layout.ContactLanes`
     work: Floats  # see `sarrus.kernels.memory.lane_layout`
     steps: int  # in all
     steps_held: int  # of one interval of the inputs
@@ -85,6 +99,9 @@ GAP, SLIP, PROJECTED, SMALLEST, BEYOND = range(len(Start.fields))
 # Runs side by side, the same on all machines, so that results are. Registers hold 2, 4 or 8 numbers; more than one
 # register at a time hides the time that an operation takes.
 LANES = 8
+# Functions of each size of contact problem, see `sarrus.symbolic.equations.contact_lanes`.
+COLUMNS, PRODUCTS, PUSH, SCALED, SWEEP, NEWTON, CLOSING = range(7)
+N_PROBLEM = 7
 # [steps] Interval at which interrupts are checked.
 LOOK_EVERY = 4096
 # Number of rows of a stretch that one lane computes alone.

@@ -54,7 +54,8 @@ class TouchingElements(Record, of=int):
     gaps: int  # native: gaps of the contacts
     motion: int  # native: at x the velocities of their rows, the bias of their derivatives, and their rows
     inner: int  # the kernel for accelerations without contacts
-    slope: int  # native: (q̇, a, conditioning) of several states at once, or 0
+    slope: int  # native: (q̇, a, conditioning) of several states at once, where there is no ``response``, or 0
+    n_factors: int  # number of factors that ``response`` of the system takes, 0: there is none
     solver: int  # the kernel of the contact problem
     contacts: int
     contact_rows: (
@@ -218,7 +219,7 @@ class ContactWork(NamedTuple):
     delay: Any  # time until it closes
     response: Any  # acceleration by a unit force on each row, with the friction that goes with it
     drag: Any  # of each row, its friction over the normal force where that slides in a smooth phase
-    states: Any  # of several states at once, and what is found for them
+    states: Any  # of several states at once, or factors and several forces; and what is found for them
     slopes: Any
     velocity: Any  # of each row without contacts
     begin: Any  # impulse of each row in the first pass
@@ -254,7 +255,8 @@ def contact_sizes(contact_table: ContactTable, nq: int, nv: int, size: int):
         middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
         native=contact_table.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
         active=unilateral, forecast=unilateral, delay=unilateral,
-        response=responses, drag=rows, states=LANES * size, slopes=LANES * (nq + nv + N_CONDITIONING),
+        response=responses, drag=rows, states=LANES * max(size, contact_table.n_factors + nv),
+        slopes=LANES * (nq + nv + N_CONDITIONING),
         velocity=rows, begin=rows, which=rows, owner=rows, answer=rows, assembled=1, lasts=rows,
         delassus=max(dense * dense, rows), given=rows, turn=rows, numbers=blocks, impulses=rows, matrix=dense * dense,
         inverse=dense * dense, left=rows, solver=solver,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from sarrus.kernels.memory.batch_layout import LANES, BatchTable
+from sarrus.kernels.memory.contact_layout import ContactTable
 from sarrus.kernels.memory.layout import N_CONDITIONING, Table, input_size
 from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.memory.run_state import N_STATE
@@ -30,6 +31,79 @@ class Lanes(NamedTuple):
     rise: Any
     way: Any
     states: Any  # of the runs
+
+
+class ContactLanes(NamedTuple):
+    """Arrays of time stepping in lanes, behind `Lanes`."""
+
+    middle: Any  # x in the middle of a step
+    probe: Any  # x with the velocity by which gaps are forecast
+    trial: Any  # [x | displacement]
+    place: Any  # q ⊕ displacement
+    stage: Any  # [a | q̇ | conditioning | factors], from ``stage``
+    rows: Any  # rows J of all slots, behind the factors, and two velocities
+    smooth: Any  # acceleration with the forces of lasting contacts, without impacts
+    free: Any  # velocity at the end without contact forces
+    first: Any  # velocity at the end by the first pass
+    way: Any  # velocity by which gaps are forecast
+    shifted: Any  # the same with contact forces
+    ahead: Any  # velocity at the end
+    products: Any  # of rows and columns
+    pushed: Any  # forces of all slots, in front of the columns
+    columns: Any  # columns K Jᵀ of all slots
+    problem: Any  # room for [W | b | μ | r] of the slots, which follow the columns that there are
+    scaled: Any  # the same in its units, and these behind
+    answer: Any  # of functions of the contact problem
+    best: Any  # forces with the smallest residual
+    # of contacts and stops
+    gap: Any  # at the start
+    after: Any  # at the end
+    rate: Any  # of contacts alone
+    ahead_gap: Any  # at the end, without contact forces
+    active: Any
+    delay: Any
+    before: Any  # velocity of the normal row at the start
+    # of rows
+    motion: Any  # velocities, bias and rows of contacts
+    impulse: Any  # of the first pass
+    lasting: Any  # forces of contacts that were closed before the last step
+    coming: Any  # the same of this step
+    # of slots
+    which: Any  # its row, −1: none
+    owner: Any  # contact or stop
+    used: Any  # rows of the slots whose columns are known
+    bounds: Any  # of stops
+    # of lanes
+    residual: Any
+    done: Any
+    counts: Any  # of contacts, then of unilateral rows
+    sums: Any  # of products
+    kept: Any  # size of the problem whose columns are known
+    known: Any  # 1 if the rows J of this step are known
+
+
+def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTable):
+    """Return the lengths of the arrays of `ContactLanes`."""
+    nq, nv, w = table.nq, table.nv, LANES
+    contacts, single = todo.most_contacts, todo.most_single
+    m, size = 3 * contacts + single, input_size(table)
+    whole = m * (m + 1) // 2 + 2 * m + contacts
+    k, rows = contact_table.contacts + contact_table.stops, contact_table.contact_rows + contact_table.stops
+    return ContactLanes(
+        middle=w * size, probe=w * size, trial=w * (size + nv), place=w * nq,
+        stage=w * (nv + nq + N_CONDITIONING + todo.n_factors), rows=w * (m + 2) * nv, smooth=w * nv, free=w * nv,
+        first=w * nv, way=w * nv, shifted=w * nv, ahead=w * nv, products=w * max(2 * m, nv), pushed=w * m,
+        columns=w * m * nv, problem=w * whole, scaled=w * (whole + m), answer=w * (m + 1), best=w * m,
+        gap=w * k, after=w * k, rate=w * k, ahead_gap=w * k, active=w * k, delay=w * k, before=w * k,
+        motion=w * contact_table.contact_rows * (2 + nv), impulse=w * rows, lasting=w * rows, coming=w * rows,
+        which=w * m, owner=w * m, used=w * m, bounds=w * contact_table.stops, residual=w, done=w, counts=2 * w,
+        sums=w, kept=1, known=1,
+    )  # fmt: skip
+
+
+def contact_lanes_of(table: Table, todo: BatchTable):
+    """Return the arrays of time stepping in lanes, views of ``todo.contact_work``."""
+    return view_fields(todo.contact_work, contact_lane_sizes(table.contact_table, table, todo))
 
 
 def slope_width(table: Table):

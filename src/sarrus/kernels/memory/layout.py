@@ -109,6 +109,9 @@ class Functions(Record, of=int):
     residuals: int  # φ and ψ
     nearest: int  # the shortest δ with A δ = −residual, from the factors of ``direct`` and a residual
     unsatisfied: int  # A a + γ of [x | a]
+    response: (
+        int  # accelerations by `LANES` generalized forces, from the factors of ``direct`` and the forces
+    )
     measure: int  # the smallest singular value of A, see `sarrus.kernels.memory.crossing_layout.Measure`
     closed: int  # a step that closes the loops, and the projection of v, as straight-line code: see `Closed`
     metric: int  # L with LᵀL = M where the elimination is traced, else M; see `CompiledEquations.metric`

@@ -29,7 +29,7 @@ from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.contact.step_problem import ALONE
+from sarrus.kernels.contact.compliance import ALONE
 from sarrus.kernels.contact.tolerances import (
     ARRIVED,
     AT_BOUND,
@@ -138,10 +138,11 @@ class ContactRun:
             self.geometry_run.share(self._rows())
             contact_table.geometry = self.geometry_run.table
         self.slots, self._log, self._logged = np.zeros(0), np.zeros(0), list[Array]()
+        contact_table.n_factors = system.table.n_factors if system.table.response != 0 else 0
         self._make_room()
         rank = int(system.table.generic_rank)
         many = self.geometry_run is not None or tl.fixed_rows(contact_table) > ALONE
-        if many and suits_lanes(system, rank):
+        if many and contact_table.n_factors == 0 and suits_lanes(system, rank):
             self._slope = lane_slope(system, rank)
             contact_table.slope = self._slope.address
         assert tl.fixed_rows(contact_table) == len(self.names)

@@ -29,9 +29,7 @@ def suits_lanes(system: Evaluations, rank: int) -> bool:
 
 def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
     """Return the function (q̇, a, conditioning) of all lanes, with the conditioning of `direct_solution`."""
-    compiled = system.compiled
-    basis = _basis(compiled, rank)
-    assert basis is not None
+    compiled, basis = system.compiled, basis_of_lanes(system, rank)
 
     def slope() -> dict[str, ca.SX]:
         answer = direct_solution(compiled.equations, compiled.weighted, compiled.least_norm(basis))
@@ -40,16 +38,17 @@ def lane_slope(system: Evaluations, rank: int) -> NativeFunction:
     return compiled.named(f"slope in {LANES} lanes", slope, lanes=LANES)
 
 
-def lane_functions(system: Evaluations, rank: int, control: StateFunction | None) -> Lanes:
+def lane_functions(
+    system: Evaluations, rank: int, control: StateFunction | None, *, slopes: bool = True
+) -> Lanes:
     """Return the functions of the states x of all lanes, by their names in the table.
 
-    slope : (q̇, a, conditioning), see `lane_slope`.
+    slope : (q̇, a, conditioning), see `lane_slope`; if ``slopes``.
     closed : (φ, q, v) after a step of `direct_projection`, with unit quaternions before and after.
     control : u, if there is a control law.
     """
     compiled, e = system.compiled, system.compiled.equations
-    basis = _basis(compiled, rank)
-    assert basis is not None
+    basis = basis_of_lanes(system, rank)
 
     def closed() -> dict[str, ca.SX]:
         answer = direct_projection(e, compiled.weighted, compiled.least_norm(basis), compiled.moved)
@@ -57,14 +56,20 @@ def lane_functions(system: Evaluations, rank: int, control: StateFunction | None
         unit = normalized_expression(e.q, e.quaternions)
         return dict(zip(names, ca.substitute([answer[name] for name in names], [e.q], [unit])))
 
-    found = {
-        "slope": lane_slope(system, rank),
-        "closed": compiled.named(f"closing step in {LANES} lanes", closed, lanes=LANES),
-    }
+    found = {"closed": compiled.named(f"closing step in {LANES} lanes", closed, lanes=LANES)}
+    if slopes:
+        found["slope"] = lane_slope(system, rank)
     if control is not None:
         u = trace_function(system, control, system.nu, "control")
         found["control"] = compiled.compile("lane_control", {"u": u}, lanes=LANES)
     return found
+
+
+def basis_of_lanes(system: Evaluations, rank: int) -> Basis:
+    """Return the rows for straight-line code of a system that `suits_lanes`."""
+    basis = _basis(system.compiled, rank)
+    assert basis is not None
+    return basis
 
 
 def _basis(compiled: CompiledEquations, rank: int) -> Basis | None:

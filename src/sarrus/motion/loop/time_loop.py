@@ -90,6 +90,8 @@ class TimeLoop:
         self.events = list(events)
         self.switched_by: int | None = None
         self.functions: tuple[str, ...] = _FUNCTIONS
+        if phased or self.scheme.method == TIME_STEPPING:
+            self.functions = (*self.functions, "response")
         self.kernel = projection
         self.project = _PROJECTED.get(options.stabilization.kind, la.NOTHING)
         self.kept: Array = NONE_KEPT
@@ -97,7 +99,7 @@ class TimeLoop:
         if options.kept is not None:
             self.kept, self.invariants = kept_array(options.kept), options.kept.functions(system.compiled)
             self.project = la.CONSTRAINTS_AND_INVARIANTS
-            self.functions = (*_FUNCTIONS, "metric")
+            self.functions = (*self.functions, "metric")
             self.kernel = projection_with_invariants
         self.chart: Chart | StateChart | None = None
         self.solver: FormulatedAcceleration | None = None

@@ -21,10 +21,16 @@ from sarrus.dynamics.model.state_functions import StateFunction
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory.layout import Table
 from sarrus.motion.inputs.run_options import Recording, RunOptions
+from sarrus.motion.loop.contact_lane_functions import (
+    ContactLanes,
+    contact_lane_functions,
+    suits_contact_lanes,
+)
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.loop.lane_functions import Lanes, lane_functions, suits_lanes
 from sarrus.motion.many.tolerances import GENERIC_PIVOT
@@ -131,7 +137,13 @@ class Plan:
             known = _REFERENCES[s.compiled] = key, s.pack(closed.q, None, None, t0)
         return known[1]
 
-    def worker(self, todo: Batch, ranks: tuple[int, int] | None, functions: Lanes | None = None) -> Worker:
+    def worker(
+        self,
+        todo: Batch,
+        ranks: tuple[int, int] | None,
+        functions: Lanes | None = None,
+        contacts: ContactLanes | None = None,
+    ) -> Worker:
         """Return a worker for some runs, whose rows of A have these ``ranks`` (default: the ranks at the reference)."""
         loop = self.loop()
         if ranks is not None:
@@ -141,21 +153,26 @@ class Plan:
             own = todo.states[:, self.system.parts.p]
             loop.course.extend_to_end(loop.table, loop.state, o.t0, o.t0 + o.duration, own)
         rows = o.steps if o.recording.every is None else len(o.sample_times)
-        return Worker(loop, todo, functions, min(rows, _ROOM) + 4)
+        return Worker(loop, todo, functions, contacts, min(rows, _ROOM) + 4)
 
     def workers(self, group: Group) -> list[Worker]:
         """Return a worker per thread for a group of runs."""
+        method, rank = self.options.scheme.method, group.ranks[1]
+        suits = {"rk4": suits_lanes, TIME_STEPPING: suits_contact_lanes}.get(method)
         shared = (
-            self.side_by_side
-            and self.options.scheme.method == "rk4"
+            suits is not None
+            and self.side_by_side
             and self.options.stabilization.kind == "projection"
             and self.options.kept is None
             and not isinstance(self.control, Law)
-            and suits_lanes(self.system, group.ranks[1])
+            and suits(self.system, rank)
         )
-        functions = lane_functions(self.system, group.ranks[1], self.control) if shared else None
+        functions, contacts = None, None
+        if shared:
+            functions = lane_functions(self.system, rank, self.control, slopes=method == "rk4")
+            contacts = contact_lane_functions(self.system, rank) if method == TIME_STEPPING else None
         count = min(self.threads, -(-len(group.todo.states) // bl.LANES))
-        return [self.worker(group.todo, group.ranks, functions) for _ in range(count)]
+        return [self.worker(group.todo, group.ranks, functions, contacts) for _ in range(count)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,8 +15,9 @@ from sarrus.control.laws.law import Law
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import layout as la
-from sarrus.kernels.memory.lane_layout import lane_sizes
+from sarrus.kernels.memory.lane_layout import contact_lane_sizes, lane_sizes
 from sarrus.kernels.platform.c_function import Kernel, advance, batch, lanes, prepare
+from sarrus.motion.loop.contact_lane_functions import ContactLanes
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.loop.lane_functions import Lanes
 
@@ -75,8 +76,15 @@ class Batch:
 class Worker:
     """The table, workspace and record buffer of one thread, over the shared arrays of a batch."""
 
-    def __init__(self, loop: Integration, todo: Batch, functions: Lanes | None, room: int) -> None:
-        self.loop, self.shared, self.functions = loop, todo, functions  # kept alive
+    def __init__(
+        self,
+        loop: Integration,
+        todo: Batch,
+        functions: Lanes | None,
+        contacts: ContactLanes | None,
+        room: int,
+    ) -> None:
+        self.loop, self.shared, self.functions, self.contacts = loop, todo, functions, contacts  # kept alive
         table = loop.table
         self.x = np.zeros(la.input_size(table))
         self.table = own = bl.BatchTable.zeros()
@@ -97,8 +105,27 @@ class Worker:
             own.work = self.lanes
             for name, function in functions.items():
                 setattr(own, name, function.address)
+        if contacts is not None:
+            self._attach_contacts(contacts)
         own.n_samples = todo.samples.shape[1]
         self.kernel = batch if functions is None else lanes
+
+    def _attach_contacts(self, contacts: ContactLanes) -> None:
+        """Put the functions of time stepping in lanes into the table, with room for a step."""
+        own, contact_run = self.table, self.loop.contact_run
+        assert contact_run is not None
+        for name, function in contacts.functions.items():
+            setattr(own, name, function.address)
+        self._slots, self._addresses = contacts.slots, contacts.addresses
+        own.slots, own.problems, own.n_sizes = self._slots, self._addresses, len(contacts.sizes)
+        own.most_contacts = max(size.contacts for size in contacts.sizes)
+        own.most_single = max(size.single for size in contacts.sizes)
+        factors, _ = contacts.functions["stage"].outputs["factors"]
+        own.n_factors = factors.stop - factors.start
+        self.contact_lanes = np.zeros(
+            sum(contact_lane_sizes(contact_run.contact_table, self.loop.table, own))
+        )
+        own.contact_work = self.contact_lanes
 
     def run(self, first: int, last: int) -> None:
         """Do the runs from number ``first`` to before ``last``; a law starts anew in each."""

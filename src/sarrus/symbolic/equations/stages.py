@@ -1,4 +1,5 @@
-"""Solves for the stages of a step: accelerations only, and the shortest δ with a given A δ from the same factors.
+"""Solves for the stages of a step: accelerations only, and from the same factors the shortest δ with a given A δ and
+the accelerations by given forces.
 
 Two eliminations are available. `ByGram` eliminates M = LᵀL, then the rows, by G = Â Âᵀ with Â = A L⁻¹. `BySaddle`
 factors
@@ -49,13 +50,16 @@ class StageElimination(Protocol):
 
     @property
     def factors(self) -> Factors:
-        """The factors needed by `shortest`."""
+        """The factors needed by `shortest` and `response`."""
 
     def acceleration(self, bias: ca.SX) -> Row:
         """Return a for γ."""
 
     def shortest(self, factors: Factors, residual: ca.SX) -> Row:
         """Return the shortest δ with A δ = −r in the metric M, with numerical ``factors``."""
+
+    def response(self, factors: Factors, force: ca.SX) -> Row:
+        """Return K τ: the change of a by a generalized force τ, with A K τ = 0, with numerical ``factors``."""
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,24 @@ class ByGram:
         forces = substitute(lower, {k: -residual[own[i]] for k, i in enumerate(order)})
         forces = substitute_transposed(lower, {k: value * divisors[k][0] for k, value in forces.items()})
         y: Row = {}
-        for k, i in enumerate(order):
+        self._pull(rows, forces, y)
+        return substitute(below, y, [entry[0] for entry in inverse])
+
+    def response(self, factors: Factors, force: ca.SX) -> Row:
+        """Return L⁻¹(1 − Âᵀ G⁻¹ Â) L⁻ᵀ τ."""
+        below, inverse, rows, lower, divisors = factors
+        diagonal = [entry[0] for entry in inverse]
+        y = substitute_transposed(below, {i: force[i] for i in range(force.shape[0])}, diagonal)
+        forces = substitute(lower, {k: -dot(rows[i], y) for k, i in enumerate(self.solve.factor.order)})
+        forces = substitute_transposed(lower, {k: value * divisors[k][0] for k, value in forces.items()})
+        self._pull(rows, forces, y)
+        return substitute(below, y, diagonal)
+
+    def _pull(self, rows: list[Row], forces: Row, y: Row) -> None:
+        """Add Âᵀ times the forces, by their order of elimination, to y."""
+        for k, i in enumerate(self.solve.factor.order):
             for c, entry in rows[i].items():
                 add(y, c, entry * forces[k])
-        return substitute(below, y, [entry[0] for entry in inverse])
 
 
 @dataclass(frozen=True)
@@ -152,9 +170,18 @@ class BySaddle:
 
     def shortest(self, factors: Factors, residual: ca.SX) -> Row:
         """Return δ, with −r in the place of −γ and no force."""
-        nv, (lower, divisors) = self.equations.nv, factors
+        nv = self.equations.nv
         given = {k: -residual[self.independent[i - nv]] for k, i in enumerate(self.order) if i >= nv}
-        x = substitute(lower, given)
+        return self._solve(factors, given)
+
+    def response(self, factors: Factors, force: ca.SX) -> Row:
+        """Return K τ, with τ in the place of f and γ = 0."""
+        return self._solve(factors, {k: force[i] for k, i in enumerate(self.order) if i < self.equations.nv})
+
+    def _solve(self, factors: Factors, right: Row) -> Row:
+        """Return the velocities' part of the solution for a right-hand side in the order of elimination."""
+        nv, (lower, divisors) = self.equations.nv, factors
+        x = substitute(lower, right)
         x = substitute_transposed(lower, {k: value * divisors[k][0] for k, value in x.items()})
         return {i: x[k] for k, i in enumerate(self.order) if i < nv and k in x}
 
@@ -213,12 +240,28 @@ def nearest(equations: Equations, elimination: StageElimination) -> tuple[ca.SX,
 
     Returns the symbols of the factors, of r (nc,) (only independent rows are used), and the expression δ.
     """
-    known = elimination.factors
+    factors, taken = _symbols(elimination.factors)
+    residual = ca.SX.sym("residual", equations.nc)
+    return factors, residual, column_of(elimination.shortest(taken, residual), equations.nv)
+
+
+def response(equations: Equations, elimination: StageElimination) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return the acceleration by a generalized force τ, with the loops closed, from the factors of a `stage`.
+
+    Returns the symbols of the factors, of τ (nv,), and the expression K τ.
+    """
+    factors, taken = _symbols(elimination.factors)
+    force = ca.SX.sym("force", equations.nv)
+    return factors, force, column_of(elimination.response(taken, force), equations.nv)
+
+
+def _symbols(known: Factors) -> tuple[ca.SX, Factors]:
+    """Return a column of symbols for the factors that are no constants, and the factors with these symbols."""
     entries = [value for rows in known for row in rows for value in row.values()]
     factors = ca.SX.sym("factors", sum(not value.is_constant() for value in entries))
-    residual, given = ca.SX.sym("residual", equations.nc), iter(ca.vertsplit(factors))
+    given = iter(ca.vertsplit(factors))
     taken = [
         [{i: value if value.is_constant() else next(given) for i, value in row.items()} for row in rows]
         for rows in known
     ]
-    return factors, residual, column_of(elimination.shortest(taken, residual), equations.nv)
+    return factors, taken

@@ -1,0 +1,164 @@
+"""Straight-line functions for time stepping of many runs at once, with their contacts and stops in lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from sarrus.codegen import NativeFunction, compile_function
+from sarrus.dynamics.contacts.contact_state import dry_names, gap_outputs, motion_outputs
+from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.dynamics.model.joint_limits import joint_limits
+from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.motion.loop.lane_functions import basis_of_lanes, suits_lanes
+from sarrus.symbolic.equations.contact_lanes import (
+    Slots,
+    closing,
+    delassus,
+    newton,
+    products,
+    push,
+    scaled,
+    sweep,
+)
+from sarrus.symbolic.equations.stages import StageElimination, response, stage
+
+# Slots of the sizes of contact problems: contacts with friction, unilateral rows. A run with more leaves the lanes.
+_SIZES = ((0, 2), (0, 4), (0, 8), (2, 4), (4, 4), (4, 8))
+# Numbers of rows of a contact that slots have room for: without friction, or with two tangents.
+_WIDTHS = (1, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class ContactLanes:
+    """The functions by their names in the table, and those of each size of contact problem with their slots."""
+
+    functions: dict[str, NativeFunction]
+    sizes: list[Slots]
+    problems: list[NativeFunction]
+
+    @property
+    def slots(self) -> NDArray[np.int64]:
+        """Numbers of slots of each size."""
+        return np.array([(size.contacts, size.single) for size in self.sizes], dtype=np.int64).ravel()
+
+    @property
+    def addresses(self) -> NDArray[np.int64]:
+        """Addresses of the functions of each size."""
+        return np.array([function.address for function in self.problems], dtype=np.int64)
+
+
+def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
+    """Tell whether runs with the contacts and stops of a system can step in lanes.
+
+    Not among them: contacts that a narrow phase finds, contacts that always stick, dry friction of joints and tendons,
+    opposite flanks, torsional friction, static friction above sliding friction.
+    """
+    contacts = system.equations.friction_contacts
+    plain = all(
+        len(contact.row_names) in _WIDTHS
+        and contact.static_coefficient == contact.friction_coefficient
+        and contact.friction_coefficient < np.inf
+        and not contact.opposite_flank
+        for contact in contacts
+    )
+    without = not system.contact_geometries and not dry_names(system)
+    # the accelerations of articulated bodies leave no factors
+    return plain and without and not system.compiled.articulated and suits_lanes(system, rank)
+
+
+def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
+    """Return the functions of the states x of all lanes.
+
+    stage : (a, q̇, conditioning, factors) without contacts. gaps : of contacts. rates : their derivatives by time.
+    motion : velocities, bias and rows J of contacts. speeds : the former two. moved : q ⊕ δ of [x | δ].
+    """
+    compiled, e = system.compiled, system.equations
+    elimination = _stages(system, rank)
+
+    def moved(step: ca.SX) -> dict[str, ca.SX]:
+        return {"q": compiled.moved(step)}
+
+    def rates() -> dict[str, ca.SX]:
+        return {"rates": ca.vertcat(ca.SX(0, 1), *(contact.rates[0] for contact in e.friction_contacts))}
+
+    def speeds() -> dict[str, ca.SX]:
+        outputs = motion_outputs(system)
+        return {name: outputs[name] for name in ("rates", "bias")}
+
+    def named(
+        name: str, outputs: Callable[..., dict[str, ca.SX]], extra: dict[str, int] | None = None
+    ) -> NativeFunction:
+        return compiled.named(f"{name} in {LANES} lanes", outputs, extra, lanes=LANES)
+
+    functions = {
+        "stage": named("stage", lambda: stage(e, elimination)),
+        "moved": named("move", moved, {"step": e.nv}),
+    }
+    if e.friction_contacts:
+        functions["gaps"] = named("gaps", lambda: gap_outputs(system))
+        functions["rates"] = named("gap rates", rates)
+        functions["motion"] = named("contact motion", lambda: motion_outputs(system))
+        functions["speeds"] = named("contact speeds", speeds)
+    wide = sum(len(contact.row_names) > 1 for contact in e.friction_contacts)
+    single = len(e.friction_contacts) - wide + len(joint_limits(system).names)
+    factors, force, answer = response(e, elimination)
+    respond = ca.Function("respond", [factors, force], [answer])
+    sizes, problems = _sizes(wide, single), list[NativeFunction]()
+    for size in sizes:
+        name = f"columns of {size.contacts} contacts, {size.single} rows in {LANES} lanes"
+        problems.append(_columns(system, name, size, respond, factors))
+        problems += [*_of_any_tree(size, e.nv), *_of_any_system(size)]
+    return ContactLanes(functions, sizes, problems)
+
+
+def _columns(
+    system: Evaluations, name: str, size: Slots, respond: ca.Function, factors: ca.SX
+) -> NativeFunction:
+    """Return the function (columns K Jᵀ, W) of the factors of a stage and of the rows J of all slots."""
+    compiled = system.compiled
+
+    def make() -> NativeFunction:
+        rows, outputs = delassus(size, system.nv, respond, factors)
+        return compile_function(f"{compiled.equations.name}.{name}", [factors, rows], outputs, lanes=LANES)
+
+    found: NativeFunction = system.model.cached(name, make)
+    return found
+
+
+@cache
+def _of_any_tree(size: Slots, nv: int) -> tuple[NativeFunction, ...]:
+    """Return the functions of rows and columns of nv velocities."""
+    return tuple(
+        compile_function(f"{part.__name__} of {size.rows} rows, {nv} velocities", [x], outputs, lanes=LANES)
+        for part in (products, push)
+        for x, outputs in (part(size, nv),)
+    )
+
+
+@cache
+def _of_any_system(size: Slots) -> tuple[NativeFunction, ...]:
+    """Return the functions of a contact problem of a size, for all systems."""
+    return tuple(
+        compile_function(
+            f"{part.__name__} of {size.contacts} contacts, {size.single} rows", [x], outputs, lanes=LANES
+        )
+        for part in (scaled, sweep, newton, closing)
+        for x, outputs in (part(size),)
+    )
+
+
+def _sizes(wide: int, single: int) -> list[Slots]:
+    """Return the sizes of problems of a system with these numbers of contacts with friction and of unilateral rows."""
+    found = {(min(c, wide), min(s, single)) for c, s in _SIZES} - {(0, 0)}
+    return [Slots(*size) for size in sorted(found, key=lambda size: (3 * size[0] + size[1], size))]
+
+
+def _stages(system: Evaluations, rank: int) -> StageElimination:
+    """Return the elimination that leaves the factors."""
+    return system.compiled.stages(basis_of_lanes(system, rank))

@@ -1,0 +1,258 @@
+"""Straight-line solution of small contact problems: r = P_K(r − u − μ ‖u_t‖ n), u = W r + b, in slots of fixed number.
+
+The first slots hold contacts with Coulomb friction, of three rows each, the others unilateral rows. A slot that is not
+used has zeros in W: it gets a unit diagonal and a positive velocity, so its forces vanish, and no sum of other slots
+changes by a bit. So the result of a problem does not depend on the number of slots. The laws and the Newton step are
+those of `sarrus.kernels.contact.contact_problem`, without a line search and without pivoting: a problem for which this
+does not converge is left to that kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import casadi as ca
+
+from sarrus.kernels.integrate.tolerances import CORRECTION_RIDGE
+from sarrus.symbolic.equations.sparse import Column, largest
+from sarrus.symbolic.equations.tolerances import RIDGE_OF_LANES
+
+Matrix = list[Column]
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Numbers of slots for contacts with friction, of three rows each, and for unilateral rows."""
+
+    contacts: int
+    single: int
+
+    @property
+    def rows(self) -> int:
+        """Number of rows of all slots."""
+        return 3 * self.contacts + self.single
+
+    @property
+    def blocks(self) -> list[range]:
+        """Rows of each slot."""
+        c = 3 * self.contacts
+        return [*(range(k, k + 3) for k in range(0, c, 3)), *(range(k, k + 1) for k in range(c, self.rows))]
+
+    @property
+    def heads(self) -> list[int]:
+        """Normal row of each slot."""
+        return [block[0] for block in self.blocks]
+
+    @property
+    def packed(self) -> int:
+        """Number of entries of the lower triangle of W."""
+        return self.rows * (self.rows + 1) // 2
+
+    def symbols(self) -> tuple[ca.SX, Matrix, Column, Column, Column]:
+        """Return the input [W | b | μ | r] as one column, and its parts."""
+        m, x = self.rows, ca.SX.sym("x", self.packed + 2 * self.rows + self.contacts)
+        entries = iter(ca.vertsplit(x))
+        lower = [[next(entries) for _ in range(i + 1)] for i in range(m)]
+        W = [[lower[max(i, j)][min(i, j)] for j in range(m)] for i in range(m)]
+        b, mu, r = ([next(entries) for _ in range(n)] for n in (m, self.contacts, m))
+        return x, W, b, mu, r
+
+
+def pack(W: Matrix) -> Column:
+    """Return the lower triangle of W by rows."""
+    return [value for i, row in enumerate(W) for value in row[: i + 1]]
+
+
+def delassus(slots: Slots, nv: int, respond: ca.Function, factors: ca.SX) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return symbols of the rows J (slot by slot) and W = J K Jᵀ with the columns K Jᵀ.
+
+    ``respond`` is K τ of (factors, τ).
+    """
+    J = ca.SX.sym("J", nv * slots.rows)
+    rows = ca.vertsplit(J, nv) if slots.rows > 1 else [J]
+    columns = [respond(factors, row) for row in rows]
+    lower = [
+        _sum(zip(ca.vertsplit(row), ca.vertsplit(column)))
+        for i, row in enumerate(rows)
+        for column in columns[: i + 1]
+    ]
+    return J, {"columns": ca.vertcat(*columns), "W": ca.vertcat(*lower)}
+
+
+def products(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return J v and J w of the input [rows J of all slots | v | w]."""
+    x = ca.SX.sym("x", nv * (slots.rows + 2))
+    *rows, one, other = (ca.vertsplit(part) for part in ca.vertsplit(x, nv))
+    return x, {
+        "one": ca.vertcat(*(_sum(zip(row, one)) for row in rows)),
+        "other": ca.vertcat(*(_sum(zip(row, other)) for row in rows)),
+    }
+
+
+def push(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return the sum of the columns times the forces: input [r | columns of all slots]."""
+    x = ca.SX.sym("x", (1 + nv) * slots.rows)
+    forces, entries = ca.vertsplit(x)[: slots.rows], ca.vertsplit(x)[slots.rows :]
+    columns = [entries[nv * s : nv * (s + 1)] for s in range(slots.rows)]
+    return x, {"sum": ca.vertcat(*(_sum(zip((column[i] for column in columns), forces)) for i in range(nv)))}
+
+
+def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return [W | b | μ | r] in units in which each block of W has the trace one and b the size one, and units of r."""
+    x, W, b, mu, r = slots.symbols()
+    m, scales, used = slots.rows, [ca.SX(0)] * slots.rows, [ca.SX(0)] * slots.rows
+    for block in slots.blocks:
+        trace = sum((W[i][i] for i in block), ca.SX(0))
+        for i in block:
+            used[i] = trace > 0
+            scales[i] = ca.if_else(used[i], 1 / ca.sqrt(trace), 1)
+    longest = largest([ca.if_else(used[i], ca.fabs(b[i]) * scales[i], 0) for i in range(m)])
+    size = ca.if_else(longest > 0, longest, 1)
+    W = [[W[i][j] * scales[i] * scales[j] for j in range(i + 1)] for i in range(m)]
+    for i in range(m):
+        W[i][i] = ca.if_else(used[i], W[i][i], 1)
+    b = [ca.if_else(used[i], b[i] * scales[i] / size, 1) for i in range(m)]
+    units = [scale * size for scale in scales]
+    r = [value / unit for value, unit in zip(r, units)]
+    return x, {"problem": ca.vertcat(*pack(W), *b, *mu, *r), "units": ca.vertcat(*units)}
+
+
+def sweep(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return the forces r after a sweep of projections, block by block (Jourdan, Alart and Jean 1998)."""
+    x, W, b, mu, r = slots.symbols()
+    r = list(r)
+    for k, block in enumerate(slots.blocks):
+        u = [_sum(zip(W[i], r), b[i]) for i in block]
+        own = [r[i] for i in block]
+        number = mu[k] if k < slots.contacts else ca.SX(0)
+        for i, value in zip(block, _project(number, _beside(number, own, u))):
+            r[i] = value
+    return x, {"r": ca.vertcat(*r)}
+
+
+def newton(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return the relative residual at r and the forces after a whole Newton step with a ridge on W."""
+    x, W, b, mu, r = slots.symbols()
+    m, matrix, rhs = slots.rows, [], []
+    u = [_sum(zip(W[i], r), b[i]) for i in range(m)]
+    soft = [[W[i][j] + RIDGE_OF_LANES if i == j else W[i][j] for j in range(m)] for i in range(m)]
+    for k, block in enumerate(slots.blocks):
+        own, speeds = [r[i] for i in block], [u[i] for i in block]
+        number = mu[k] if k < slots.contacts else ca.SX(0)
+        z = _beside(number, own, speeds)
+        S = _slope(number, z)
+        T = _shifted(number, speeds, S)
+        rhs += [after - before for after, before in zip(_project(number, z), own)]
+        for i, row in enumerate(block):
+            entries = [_sum((T[i][n], soft[block[n]][j]) for n in range(len(block))) for j in range(m)]
+            for n, column in enumerate(block):
+                entries[column] = entries[column] - S[i][n] + (1 if column == row else 0)
+            matrix.append(entries)
+    error, size = largest([ca.fabs(value) for value in rhs]), largest([ca.SX(1), *map(ca.fabs, r)])
+    way = _eliminated(matrix, rhs)
+    ahead = [value + step for value, step in zip(r, way)]
+    return x, {"residual": error / size, "r": ca.vertcat(*ahead)}
+
+
+def closing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return normal forces that close the gaps g of the slots with ``on`` = 1, otherwise 0: input [W | g | on]."""
+    heads = slots.heads
+    n = len(heads)
+    x = ca.SX.sym("x", slots.packed + 2 * n)
+    entries = ca.vertsplit(x)
+    g, on = entries[slots.packed : slots.packed + n], entries[slots.packed + n :]
+    rows: Matrix = []
+    for i, head in enumerate(heads):
+        row = [
+            entries[head * (head + 1) // 2 + other] * (on[i] * on[j])
+            for j, other in enumerate(heads[: i + 1])
+        ]
+        row[i] = ca.if_else(on[i] > 0, row[i] * (1 + CORRECTION_RIDGE), 1)
+        rows.append(row)
+    whole = [[rows[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
+    return x, {"forces": ca.vertcat(*_eliminated(whole, [-g[i] * on[i] for i in range(n)]))}
+
+
+def _sum(products: object, start: ca.SX | None = None) -> ca.SX:
+    """Return start + Σ a b, from the first to the last."""
+    total = start
+    for one, other in products:  # type: ignore[attr-defined]
+        total = one * other if total is None else total + one * other
+    return ca.SX(0) if total is None else total
+
+
+def _norm(tails: Sequence[ca.SX]) -> ca.SX:
+    return ca.sqrt(_sum(zip(tails, tails)))
+
+
+def _beside(mu: ca.SX, r: Column, u: Column) -> Column:
+    """Return z = r − u − μ ‖u_t‖ n."""
+    z = [force - speed for force, speed in zip(r, u)]
+    if len(z) > 1:
+        z[0] = r[0] - (u[0] + mu * _norm(u[1:]))
+    return z
+
+
+def _zones(mu: ca.SX, z: Column) -> tuple[ca.SX, ca.SX, ca.SX]:
+    """Return ‖z_t‖, whether z is in the cone, and whether its projection is zero."""
+    tail = _norm(z[1:])
+    inside = ca.logic_and(tail <= mu * z[0], z[0] >= 0)
+    return tail, inside, mu * tail <= -z[0]
+
+
+def _project(mu: ca.SX, z: Column) -> Column:
+    """Return the forces in the cone nearest to z."""
+    if len(z) == 1:
+        return [ca.if_else(z[0] > 0, z[0], 0)]
+    tail, inside, opened = _zones(mu, z)
+    head = (z[0] + mu * tail) / (1 + mu * mu)
+    share = mu * head / tail
+    ray = [head, *(share * value for value in z[1:])]
+    return [ca.if_else(inside, value, ca.if_else(opened, 0, other)) for value, other in zip(z, ray)]
+
+
+def _slope(mu: ca.SX, z: Column) -> Matrix:
+    """Return the derivative of `_project`."""
+    if len(z) == 1:
+        return [[ca.if_else(z[0] > 0, 1, 0)]]
+    tail, inside, opened = _zones(mu, z)
+    gain = 1 / (1 + mu * mu)
+    turn, n = mu * (z[0] + mu * tail) * gain / tail, len(z)
+    d = [value / tail for value in z]
+    S: Matrix = [[gain, *(gain * mu * d[j] for j in range(1, n))]]
+    for i in range(1, n):
+        row = [gain * mu * d[i], *((gain * mu * mu - turn) * d[i] * d[j] for j in range(1, n))]
+        row[i] = row[i] + turn
+        S.append(row)
+    return [
+        [ca.if_else(inside, 1 if i == j else 0, ca.if_else(opened, 0, S[i][j])) for j in range(n)]
+        for i in range(n)
+    ]
+
+
+def _shifted(mu: ca.SX, u: Column, S: Matrix) -> Matrix:
+    """Return S B, B the derivative of u + μ ‖u_t‖ n by u."""
+    if len(u) == 1:
+        return S
+    tail = _norm(u[1:])
+    ways = [ca.if_else(tail > 0, mu * value / tail, 0) for value in u[1:]]
+    return [[row[0], *(row[j + 1] + way * row[0] for j, way in enumerate(ways))] for row in S]
+
+
+def _eliminated(matrix: Matrix, rhs: Column) -> Column:
+    """Return the solution of a system of equations, by elimination without pivoting."""
+    rows, right, n = [list(row) for row in matrix], list(rhs), len(rhs)
+    inverse: Column = []
+    for k in range(n):
+        inverse.append(1 / rows[k][k])
+        for i in range(k + 1, n):
+            weight = rows[i][k] * inverse[k]
+            for j in range(k + 1, n):
+                rows[i][j] = rows[i][j] - weight * rows[k][j]
+            right[i] = right[i] - weight * right[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            right[k] = right[k] - rows[k][j] * right[j]
+        right[k] = right[k] * inverse[k]
+    return right

@@ -1,0 +1,256 @@
+"""Time stepping of runs side by side: contact problems in slots, and runs that do not depend on their neighbours."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import sarrus as sr
+from sarrus.base.arrays import Array
+from sarrus.codegen import compile_function
+from sarrus.codegen.native import NativeFunction
+from sarrus.dynamics.impacts.activity import gaps
+from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.motion.loop.contact_lane_functions import suits_contact_lanes
+from sarrus.symbolic.equations.contact_lanes import Slots, closing, newton, products, push, scaled, sweep
+from test_time_stepping import body, point
+
+G = 9.81
+
+
+# --- the contact problem ------------------------------------------------------------------------------
+
+
+@cache
+def function(part: object, *size: object) -> NativeFunction:
+    x, outputs = part(*size)  # type: ignore[operator]
+    return compile_function(f"{part.__name__} in a test", [x], outputs, lanes=LANES)  # type: ignore[attr-defined]
+
+
+def violated(W: Array, b: Array, mu: Array, r: Array) -> float:
+    """Return by how much forces r break Signorini's and Coulomb's laws, written without a projection."""
+    u, worst, c = W @ r + b, 0.0, len(mu)
+    size = max(1.0, np.abs(r).max(), np.abs(u).max())
+    for k in range(c):
+        (n, *t), (un, *ut) = r[3 * k : 3 * k + 3], u[3 * k : 3 * k + 3]
+        tangent, slip = np.hypot(*t), np.hypot(*ut)
+        worst = max(worst, -n, -un, abs(n * un), tangent - mu[k] * n)
+        worst = max(
+            worst, abs(slip * mu[k] * n + np.dot(t, ut))
+        )  # slides against the friction, with all of it
+    for n, un in zip(r[3 * c :], u[3 * c :]):
+        worst = max(worst, -n, -un, abs(n * un))
+    return float(worst / size**2)
+
+
+def problem(rng: np.random.Generator, contacts: int, single: int, rank: int) -> tuple[Array, Array, Array]:
+    """Return W of a rank, b that some forces and velocities allow, and friction coefficients."""
+    m = 3 * contacts + single
+    H = rng.normal(size=(m, rank))
+    return H @ H.T, H @ rng.normal(size=rank), rng.uniform(0.1, 1.0, contacts)
+
+
+def solve(slots: Slots, problems: list[tuple[Array, Array, Array]], used: Slots) -> tuple[Array, Array]:
+    """Return forces and residuals of problems with ``used`` slots, in the first of these slots, one in each lane."""
+    m, own = (
+        slots.rows,
+        [*range(3 * used.contacts), *range(3 * slots.contacts, 3 * slots.contacts + used.single)],
+    )
+    given = np.zeros((slots.packed + 2 * m + slots.contacts, LANES))
+    for k, (W, b, mu) in enumerate(problems):
+        whole = np.zeros((m, m))
+        whole[np.ix_(own, own)] = W
+        given[: slots.packed, k] = whole[np.tril_indices(m)]
+        given[[slots.packed + i for i in own], k] = b
+        given[slots.packed + m : slots.packed + m + used.contacts, k] = mu
+    found = function(scaled, slots)(given)
+    x, units = found[: len(given)], found[len(given) :]
+    for _ in range(10):
+        x[-m:] = function(sweep, slots)(x)
+    residual, best = np.full(LANES, np.inf), x[-m:].copy()
+    for _ in range(12):
+        left, *ahead = function(newton, slots)(x)
+        better = left < residual
+        residual[better], best[:, better] = left[better], x[-m:][:, better]
+        x[-m:] = np.array(ahead)
+    return (best * units)[own], residual
+
+
+@pytest.mark.parametrize(
+    ("used", "rank"), [(Slots(0, 3), 3), (Slots(2, 2), 8), (Slots(4, 0), 12), (Slots(4, 0), 9)]
+)
+def test_forces_obey_the_laws(used: Slots, rank: int) -> None:
+    """Residuals written from the laws; with rank 9 of 12 rows the forces are not unique."""
+    rng, solved = np.random.default_rng(7), 0
+    for _ in range(6):
+        problems = [problem(rng, used.contacts, used.single, rank) for _ in range(LANES)]
+        forces, residual = solve(used, problems, used)
+        for k, (W, b, mu) in enumerate(problems):
+            if residual[k] <= 1e-13:
+                solved += 1
+                assert violated(W, b, mu, forces[:, k]) <= 1e-12
+            else:
+                assert not residual[k] <= 2e-11  # it is left to the kernel of single runs
+    assert solved >= 40
+
+
+def test_unused_slots_change_no_bit() -> None:
+    rng, used = np.random.default_rng(3), Slots(1, 2)
+    problems = [problem(rng, 1, 2, 5) for _ in range(LANES)]
+    forces, residual = solve(used, problems, used)
+    for slots in (Slots(2, 2), Slots(2, 4), Slots(4, 4)):
+        others, left = solve(slots, problems, used)
+        np.testing.assert_array_equal(others, forces)
+        np.testing.assert_array_equal(left, residual)
+
+
+def test_normal_forces_that_close_gaps() -> None:
+    slots, rng = Slots(2, 2), np.random.default_rng(5)
+    given, on = np.zeros((slots.packed + 2 * 4, LANES)), rng.random((4, LANES)) < 0.6
+    H, g = rng.normal(size=(8, 8)), rng.normal(size=(4, LANES))
+    W = H @ H.T
+    given[: slots.packed] = W[np.tril_indices(8)][:, None]
+    given[slots.packed :] = np.vstack([g, on])
+    found = function(closing, slots)(given)
+    normal = W[np.ix_(slots.heads, slots.heads)]
+    for k in range(LANES):
+        chosen = on[:, k]
+        assert not found[~chosen, k].any()
+        left = normal[np.ix_(chosen, chosen)] @ found[chosen, k] + g[chosen, k]
+        np.testing.assert_allclose(left, 0.0, atol=1e-10 * np.abs(W).max() * np.abs(found).max())
+
+
+def test_sums_over_slots() -> None:
+    slots, nv, rng = Slots(1, 1), 3, np.random.default_rng(6)
+    J, v, w = rng.normal(size=(4, nv, LANES)), rng.normal(size=(nv, LANES)), rng.normal(size=(nv, LANES))
+    found = function(products, slots, nv)(np.vstack([J.reshape(-1, LANES), v, w]))
+    expected = [np.einsum("sik,ik->sk", J, v), np.einsum("sik,ik->sk", J, w)]
+    np.testing.assert_allclose(found, np.vstack(expected), rtol=1e-13, atol=1e-13)
+    r = rng.normal(size=(4, LANES))
+    sums = function(push, slots, nv)(np.vstack([r, J.reshape(-1, LANES)]))
+    np.testing.assert_allclose(sums, np.einsum("sik,sk->ik", J, r), rtol=1e-13, atol=1e-13)
+
+
+# --- runs ---------------------------------------------------------------------------------------------
+
+
+def falling(runs: int) -> tuple[sr.System, Array, Array]:
+    """Return the quadruped above a floor, with scattered velocities."""
+    mechanism = sr.load("models/quadruped.xml")
+    mechanism.add_floor_contacts()
+    system = sr.System(mechanism)
+    q = np.array(mechanism.keyframes["stand"].q)
+    q[2] += 2e-3 - min(gaps(system, q).values())
+    rng = np.random.default_rng(1)
+    v = np.zeros((runs, system.nv))
+    v[:, :3] = rng.normal(0.0, 0.3, (runs, 3))
+    return system, np.tile(q, (runs, 1)), v
+
+
+def test_blocks_stop_where_friction_has_taken_their_energy() -> None:
+    """v²/(2 μ g) for nine speeds; one block is in the air, and one stays there."""
+    system, speeds = point(0.3), np.linspace(0.4, 1.2, 9)
+    q, v = np.tile(system.neutral(), (9, 1)), np.zeros((9, 6))
+    v[:, 0], q[8, 2], v[8, 2] = speeds, 5.0, 1.0
+    runs = sr.rollout(system, q, v, duration=0.5, dt=1e-3, progress=False)
+    assert runs.side_by_side
+    np.testing.assert_allclose(runs.final_q[:8, 0], speeds[:8] ** 2 / (2 * 0.3 * G), rtol=1e-5)
+    assert np.abs(runs.final_q[:8, 2]).max() < 1e-14
+    assert np.abs(runs.final_v[:8]).max() < 1e-13
+    np.testing.assert_allclose(runs.final_q[8, 2], 5.0 + 0.5 - G * 0.125, rtol=1e-13)
+
+
+def test_rebounds_have_the_height_of_newtons_law() -> None:
+    """A step tells the time of a hit by its length, so speeds before and after it by g dt."""
+    system, dt = point(0.4, restitution=0.5), 1e-4
+    q, v = np.tile(system.neutral(), (8, 1)), np.zeros((8, 6))
+    q[:, 2] = np.linspace(0.05, 0.2, 8)
+    runs = sr.rollout(system, q, v, duration=0.6, dt=dt, every=10, progress=False)
+    assert runs.side_by_side
+    for k in range(8):
+        fall = np.sqrt(2 * q[k, 2] / G)
+        first = runs.q[k, (runs.t > fall) & (runs.t < 2 * fall), 2].max()
+        off = G * dt * (1.0 + 1.0 / 0.5) / np.sqrt(2 * G * q[k, 2])
+        np.testing.assert_allclose(first, 0.25 * q[k, 2], rtol=2 * off)
+
+
+def test_a_coordinate_that_begins_beyond_its_limit_comes_back() -> None:
+    """It leaves the lanes until it is inside; the others swing against a stop that holds."""
+    arm = sr.Mechanism("arm")
+    arm.add_body("arm", 1.0, com=(0.5, 0, 0), inertia=(0.01, 0.01, 0.01))
+    arm.add_joint("hinge", "revolute", "world", "arm", axis=(0, 1, 0), limits=(-0.5, 0.6))
+    system = sr.System(arm)
+    q = np.linspace(-0.4, 0.5, 10)[:, None]
+    q[3] = 0.9
+    with pytest.warns(sr.LimitWarning):
+        runs = sr.rollout(system, q, duration=2.0, dt=1e-3, every=20, method="moreau-jean", progress=False)
+    assert runs.side_by_side
+    assert runs.success.all()
+    np.testing.assert_allclose(np.delete(runs.final_q, 3, axis=0), 0.6, rtol=0, atol=1e-12)
+    assert np.abs(runs.q[3]).max() <= 0.9 + 1e-12
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_run_does_not_depend_on_its_neighbours(threads: int) -> None:
+    """Bit for bit, whatever runs are beside it, in which order, and in how many threads."""
+    system, q, v = falling(11)
+    options = {"duration": 0.08, "dt": 1e-3, "every": 40, "progress": False}
+    whole = sr.rollout(system, q, v, threads=1, **options)
+    assert whole.side_by_side
+    assert whole.success.all()
+    order = np.random.default_rng(2).permutation(11)
+    mixed = sr.rollout(system, q[order], v[order], threads=threads, **options)
+    some = sr.rollout(system, q[order[:3]], v[order[:3]], threads=threads, **options)
+    for name in ("q", "v", "a"):
+        np.testing.assert_array_equal(getattr(mixed, name), getattr(whole, name)[order])
+        np.testing.assert_array_equal(getattr(some, name), getattr(whole, name)[order[:3]])
+
+
+def test_runs_are_those_of_single_runs_to_rounding() -> None:
+    """A quadruped that falls on its feet, slides and sags: states, and accelerations with contact forces."""
+    system, q, v = falling(5)
+    options = {"duration": 0.06, "dt": 1e-3, "every": 10, "progress": False}
+    lanes = sr.rollout(system, q, v, **options)
+    alone = sr.rollout(system, q, v, side_by_side=False, **options)
+    assert (lanes.side_by_side, alone.side_by_side) == (True, False)
+    assert (np.abs(alone.q[:, -1, 2] - q[:, 2]) > 1e-4).all()
+    np.testing.assert_allclose(lanes.q, alone.q, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(lanes.v, alone.v, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(lanes.a, alone.a, rtol=0, atol=1e-5 * np.abs(alone.a).max())
+
+
+def test_a_loop_falls_on_a_floor() -> None:
+    """The tip of a five-bar, closed by redundant rows, meets a floor and slides; loops stay closed."""
+    mechanism = sr.load("models/five_bar.xml")
+    q = sr.System(mechanism).keyframe("symmetric").q
+    tip, height = list(mechanism.bodies)[1], sr.System(mechanism).body_placements(q)[0][1][2]
+    mechanism.add_contact(
+        "tip", tip, friction="coulomb", friction_coefficient=0.3, offset=float(height) - 0.05
+    )
+    system = sr.System(mechanism)
+    v = np.array(
+        [system.project_velocity(q, speed) for speed in np.random.default_rng(8).normal(0, 0.1, (9, 4))]
+    )
+    options = {"duration": 0.3, "dt": 1e-3, "every": 30, "progress": False}
+    lanes = sr.rollout(system, np.tile(q, (9, 1)), v, **options)
+    alone = sr.rollout(system, np.tile(q, (9, 1)), v, side_by_side=False, **options)
+    assert lanes.side_by_side
+    heights = [system.body_placements(x)[0][1][2] - height + 0.05 for x in lanes.final_q]
+    assert min(heights) > -1e-12
+    assert sum(gap < 1e-9 for gap in heights) >= 3  # these lie on the floor
+    assert max(np.abs(system.constraint_residual(x)).max() for x in lanes.final_q) < 1e-12
+    np.testing.assert_allclose(lanes.q, alone.q, rtol=0, atol=1e-9)
+
+
+def test_what_does_not_step_in_lanes() -> None:
+    """Static friction above sliding friction, dry friction of joints, torsional friction."""
+    block = body()
+    block.add_contact("c", "block", friction="coulomb", friction_coefficient=0.3, torsion=0.1)
+    dry = sr.Mechanism("dry")
+    dry.add_body("b", 1.0)
+    dry.add_joint("slide", "prismatic", "world", "b", axis=(1, 0, 0), friction=0.5)
+    for system in (point(0.3, static_coefficient=0.4), sr.System(block), sr.System(dry)):
+        assert not suits_contact_lanes(system.workspace(), 0)
+    assert suits_contact_lanes(point(0.3).workspace(), 0)
