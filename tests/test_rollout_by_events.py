@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus.base.errors import ArgumentError, LimitWarning
+from several_contacts import cradle
 
 G = 9.81
 
@@ -69,6 +70,14 @@ def test_each_run_is_the_run_of_simulate() -> None:
         assert_allclose(made[0].v[k], alone.v[at], rtol=0, atol=0)
         events += len(alone.switches)
     assert events > 12
+
+
+def test_poissons_law_acts_in_many_runs_by_events() -> None:
+    """The first of three balls in a row hits the two others: 1/6, 1/6, 2/3 of its speed."""
+    made = sr.rollout(
+        cradle((0.0, 1.0), "poisson"), np.zeros(3), [[1.0, 0.0, 0.0]] * 2, duration=1e-3, method="rk4"
+    )
+    assert_allclose(made.final_v, [[1 / 6, 1 / 6, 2 / 3]] * 2, atol=1e-12)
 
 
 def test_controls_held_and_traced_act_between_events() -> None:
