@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy, dot
-from sarrus.kernels.contact.tolerances import FACES_ALIGNED, MESH_GAPS, ROUND_GAPS, SAME_CORNER, UPRIGHT
+from sarrus.kernels.contact.tolerances import FACES_ALIGNED, LEVEL_END, MESH_GAPS, ROUND_GAPS, SAME_CORNER
 from sarrus.kernels.memory.geometry_layout import GeometryTable
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal, raw_contact_at
@@ -94,7 +94,7 @@ def _write_corners(geometry: GeometryTable, geom: int, face: int, other: int, op
         x = -(rotation[0] * wx + rotation[3] * wy + rotation[6] * wz)
         y = -(rotation[1] * wx + rotation[4] * wy + rotation[7] * wz)
         lean = np.sqrt(x * x + y * y)
-        if lean > UPRIGHT:
+        if lean > LEVEL_END:
             cosine, sine = x / lean, y / lean
     count = geometry.face_firsts[face + 1] - first
     for j in range(count):

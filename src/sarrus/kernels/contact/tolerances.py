@@ -201,7 +201,7 @@ SAME_NORMAL_AGAIN = 1.0 - 1e-12
 FACES_ALIGNED = 1.0 - 1e-4
 
 # [1, sine] The end of a cylinder at a smaller angle to a face has no lowest point.
-UPRIGHT = 1e-6
+LEVEL_END = 1e-6
 
 # [1, of the size of a pair] A contact that MuJoCo finds deeper than the overlap of two faces by more belongs to
 # other faces: its gaps of cylinders are right to about 1e-6.

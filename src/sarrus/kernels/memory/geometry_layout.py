@@ -31,16 +31,9 @@ class Geometries(Record, of=int):
     extents: Floats  # of each body, how far its geometries reach from its origin
 
 
-class GeometryTable(Geometries, of=int):
-    """Geometries of a run and their pairs; pairs and their contacts are in ascending order."""
+class GeometryFaces(Geometries, of=int):
+    """Flat faces of boxes, cylinders and meshes, and room for the corners of their overlaps."""
 
-    pairs: int
-    ones: Integers  # geometries of each pair, as the functions of MuJoCo expect them
-    others: Integers
-    functions: Integers  # addresses
-    general: Integers  # whether the function is the one for convex bodies of any kind
-    bodies1: Integers  # −1: it does not move
-    bodies2: Integers
     flats: Integers  # whether both geometries of a pair have flat faces
     face_starts: Integers  # where the faces of each geometry begin, and the end
     face_normals: Floats  # outward, in axes of the geometry
@@ -50,6 +43,18 @@ class GeometryTable(Geometries, of=int):
     polygon: Floats  # room for the corners of three polygons
     polygon_size: int  # numbers of the largest polygon that clipping makes
     radii: Floats  # of the geometries [m], 0 for a plane
+
+
+class GeometryTable(GeometryFaces, of=int):
+    """Geometries of a run and their pairs; pairs and their contacts are in ascending order."""
+
+    pairs: int
+    ones: Integers  # geometries of each pair, as the functions of MuJoCo expect them
+    others: Integers
+    functions: Integers  # addresses
+    general: Integers  # whether the function is the one for convex bodies of any kind
+    bodies1: Integers  # −1: it does not move
+    bodies2: Integers
     reaches: Floats  # sum of the bounding radii; negative where one has none
     widths: Integers  # rows
     friction: Floats
