@@ -467,7 +467,7 @@ def contact_row_state(
         for parts, part in zip((rows, rates, bias), (geometry.rows, *own)):
             parts.append(part)
         gaps.insert(-1, geometry.gaps)
-        last = len(elements) - len(dry.names)
+        last = len(elements) - len(dry_names(system))
         own_elements = _geometry_elements(system, geometry, len(names))
         elements, names = (*elements[:last], *own_elements, *elements[last:]), names + geometry.names
     whole = (np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
