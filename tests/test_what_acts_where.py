@@ -67,9 +67,23 @@ def scene(column: str | None) -> sr.System:
 
 
 def at_rest(system: sr.System) -> np.ndarray:
-    """Return the derivatives of a place of rest by the inputs."""
-    found = sr.sensitivity.equilibrium_derivatives(system, Q, [WEIGHT, 0.0])
-    return found.dq_du
+    """Return the derivatives by the inputs where something carries a part of the block, or the winch all of it."""
+    try:
+        return sr.sensitivity.equilibrium_derivatives(system, Q, [0.5 * WEIGHT, 0.0]).dq_du
+    except ArgumentError as error:
+        if "is no equilibrium" not in str(error):
+            raise
+    return sr.sensitivity.equilibrium_derivatives(system, Q, [WEIGHT, 0.0]).dq_du
+
+
+def at_equilibrium(system: sr.System) -> np.ndarray:
+    """Return the linear model where something carries a part of the block, or where the winch carries all of it."""
+    try:
+        return sr.linearize(system, Q, [0.5 * WEIGHT, 0.0]).A
+    except ArgumentError as error:
+        if "is no equilibrium" not in str(error):
+            raise
+    return sr.linearize(system, Q, [WEIGHT, 0.0]).A
 
 
 def freedoms(system: sr.System) -> tuple[object, ...]:
@@ -136,7 +150,7 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
         [],
     ),
     "`linearize`, `linearize_at`": (
-        [lambda s: sr.linearize(s, Q, [WEIGHT, 0.0]).A, lambda s: sr.linearize_at(s, Q, V).A],
+        [at_equilibrium, lambda s: sr.linearize_at(s, Q, V).A],
         [],
     ),
     "`linearize_along`": ([lambda s: sr.linearize_along(s, [Q], [V]).A], []),

@@ -21,7 +21,6 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen import NativeFunction
 from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK, OUT_OF_REACH
-from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
@@ -352,31 +351,6 @@ def step_gaps(system: Evaluations) -> NativeFunction:
 def contact_motion_function(system: Evaluations) -> NativeFunction:
     """Return the function of x for `motion_outputs`."""
     return system.compiled.named("touch motion", partial(motion_outputs, system))
-
-
-def contact_tangent(system: Evaluations) -> NativeFunction:
-    """Return the function of [x | a | f] for `tangent_outputs`: a (nv,), f the forces on the rows."""
-    rows = sum(len(contact.row_names) for contact in system.equations.friction_contacts)
-    return system.compiled.named(
-        "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
-    )
-
-
-def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, ca.SX]:
-    """Return the derivatives of Hᵀ f, H a + Ḣ v and H v (`kernels.memory.contact_layout.PhaseTangent`).
-
-    H are the rows of the contacts, f the forces on them.
-    """
-    motion, v = motion_outputs(system), system.equations.v
-    force, bias = motion["rows"].T @ forces, motion["rows"] @ a + motion["bias"]
-    ends = np.cumsum([0, system.nv, bias.numel(), bias.numel()]).tolist()
-    by_place = ca.vertsplit(along(system, ca.vertcat(force, bias, motion["rates"])), ends)
-    return {
-        "force_q": by_place[0],
-        "bias_q": by_place[1],
-        "bias_v": ca.jacobian(bias, v),
-        "slip_q": by_place[2],
-    }
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,10 +18,10 @@ from sarrus.dynamics.contacts.contact_state import (
     contact_gaps,
     contact_motion_function,
     contact_names,
-    contact_tangent,
     penetrating_flanks,
     step_gaps,
 )
+from sarrus.dynamics.contacts.row_derivatives import contact_tangent
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits

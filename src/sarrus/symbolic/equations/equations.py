@@ -46,7 +46,9 @@ class ContactEquations:
     ``bias`` is the part of their derivatives without accelerations. The contact is not among the constraints. The
     restitution belongs to the ``impact_law``, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
     ``opposite_flank`` is the name of the opposite flank of a gearing, "" without one: at most one of two flanks pushes,
-    however small the backlash.
+    however small the backlash. ``place`` are the coordinates [m] of the point, or of the centre of the ball, on the
+    plane along the tangents; None on other surfaces. ``rolls`` tells that the velocities of the rows with friction are
+    not the rates of ``place``: a ball rolls, and torsion turns.
     """
 
     name: str
@@ -59,6 +61,8 @@ class ContactEquations:
     restitution: float
     impact_law: str = "newton"
     opposite_flank: str = ""
+    place: ca.SX | None = None
+    rolls: bool = False
 
 
 @dataclass(frozen=True, eq=False)

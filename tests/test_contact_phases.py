@@ -1,0 +1,214 @@
+"""Derivatives about closed contacts, stops and dry friction: with modes held, and refused at borders of modes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sarrus as sr
+from contact_phases import FAMILIES, Scene, error_of
+from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
+from sarrus.dynamics.contacts.contact_state import contact_row_state
+from test_implicit_phases import CASES
+
+# Of differences of the held phase, extrapolated three times.
+EXACT = 1e-8
+
+
+# --- linear models ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_linear_models_are_differences_of_the_phase(case: str) -> None:
+    system, q, v, _ = CASES[case]()
+    if case == "gears that mesh":  # not at the angle at which A is zero
+        q = [0.4, -0.2]
+    tau = np.zeros(system.nv)
+    tau[0] = 300.0 if case == "a stop under load" else 0.0
+    error, model = error_of(
+        Scene(system, np.array(q, float), np.array(v, float), np.zeros(system.nu), tau=tau)
+    )
+    assert error < EXACT
+    assert model.contacts is not None
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_generated_linear_models_are_differences_of_the_phase(family: str) -> None:
+    for seed in range(2):
+        scene = FAMILIES[family](np.random.default_rng([7, seed]))
+        if (
+            scene is None
+            or scene.system.forward_dynamics(scene.q, scene.v, scene.u, scene.t).contacts is None
+        ):
+            continue
+        error, model = error_of(scene)
+        assert error < EXACT, (seed, model)
+
+
+def crate(corners: int = 4, **free: object) -> sr.System:
+    mechanism = sr.Mechanism("crate")
+    mechanism.add_body("crate", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("float", "free", "world", "crate", **free)
+    for k, (x, y) in enumerate([(0.2, 0.2), (-0.2, 0.2), (-0.2, -0.2), (0.2, -0.2)][:corners]):
+        mechanism.add_contact(f"c{k}", "crate", (x, y, -0.1), friction="coulomb", friction_coefficient=0.5)
+    return sr.System(mechanism)
+
+
+AT_REST = np.array([0, 0, 0.1, 1, 0, 0, 0])
+
+
+def test_friction_of_a_sliding_crate_turns_with_its_slip() -> None:
+    """A velocity aside of a crate that slides decays at μ g / v, its turn at μ m g (x² − μ² h²) / (v I).
+
+    The corners at ±x and the height h of the mass share the load as springs do; they slip across by ω x.
+    """
+    mu, weight, speed, x, h, inertia = 0.5, 2.0 * 9.81, 2.0, 0.2, 0.1, 0.1
+    model = sr.linearize_at(crate(), AT_REST, [speed, 0, 0, 0, 0, 0])
+    assert model.dof == 3
+    aside, turn = (model.dof + model.velocities.index(name) for name in ("float.vy", "float.wz"))
+    np.testing.assert_allclose(model.A[aside, aside], -mu * 9.81 / speed, rtol=1e-12)
+    np.testing.assert_allclose(
+        model.A[turn, turn], -mu * weight * (x**2 - mu**2 * h**2) / (speed * inertia), rtol=1e-9
+    )
+    assert model.contacts is not None
+    assert model.contacts.ambiguous == ()  # all shares that statics allows have this sum of x²
+
+
+def test_models_name_contacts_whose_shares_they_depend_on() -> None:
+    """Friction that turns with the slip of each corner depends on a share of the load that statics leaves open."""
+    slides = [2.0, 1.0, 0, 0, 0, 0]
+    four, three = (sr.linearize_at(crate(n), AT_REST, slides, tau=[0, 0, 0, 1.0, -1.0, 0]) for n in (4, 3))
+    assert four.contacts is not None
+    assert four.contacts.ambiguous == ("c0", "c1", "c2", "c3")
+    assert three.contacts is not None
+    assert three.contacts.ambiguous == ()
+
+
+def test_what_sticks_is_no_state() -> None:
+    assert sr.linearize_at(crate(), AT_REST).names == ()
+    model = sr.linearize(crate(), AT_REST)
+    assert model.A.shape == (0, 0)
+    assert model.stable
+
+
+def standing_leg(hinges: dict[str, object] | None = None) -> sr.System:
+    """Return a leg on toe and heel, with a slide on its stop and one held by dry friction; or on hinges and welds."""
+    mechanism = sr.Mechanism("leg")
+    for name in ("x rail", "z rail"):
+        mechanism.add_body(name, 0.1)
+    for name, mass, com in (
+        ("trunk", 5.0, (0.03, 0, 0.1)),
+        ("thigh", 1.0, (0, 0, -0.15)),
+        ("shank", 1.0, (0.01, 0, -0.1)),
+        ("foot", 0.5, (0.02, 0, -0.03)),
+        ("slide", 1.0, (0, 0, 0)),
+        ("brake", 1.0, (0, 0, 0)),
+    ):
+        mechanism.add_body(name, mass, com=com, inertia=(0.02,) * 3)
+    mechanism.add_joint("x", "prismatic", "world", "x rail", axis=(1, 0, 0))
+    mechanism.add_joint("z", "prismatic", "x rail", "z rail", axis=(0, 0, 1))
+    mechanism.add_joint("pitch", "revolute", "z rail", "trunk", axis=(0, 1, 0))
+    for name, parent, child, height, reference in (
+        ("hip", "trunk", "thigh", 0.0, 0.35), ("knee", "thigh", "shank", -0.4, -0.6),
+        ("ankle", "shank", "foot", -0.4, 0.3),
+    ):  # fmt: skip
+        mechanism.add_joint(
+            name, "revolute", parent, child, axis=(0, 1, 0), parent_pose=(0, 0, height),
+            stiffness=800.0, spring_reference=reference,
+        )  # fmt: skip
+    for name in ("hip", "knee"):
+        mechanism.add_actuator(name, name)
+    for name, law in (("slide", {"limits": (0.0, 1.0)}), ("brake", {"friction": 30.0})):
+        mechanism.add_joint(name, "prismatic", "trunk", name, axis=(0, 0, 1), **({} if hinges else law))
+        if hinges:
+            mechanism.add_closure(f"{name} held", "weld", name, "trunk", pose2=(0, 0, hinges[name]))
+    for name, x in FEET.items():
+        if hinges:
+            mechanism.add_closure(name, "point", "foot", "world", pose1=(x, 0, -0.06), pose2=hinges[name])
+        else:
+            mechanism.add_contact(name, "foot", (x, 0, -0.06), friction="coulomb", friction_coefficient=0.9)
+    z = "pose1.z" if hinges else "point.z"
+    targets = {
+        "k": "knee.stiffness",
+        "m": "trunk.mass",
+        "l": "ankle.anchor.z",
+        "soles": [f"{n}.{z}" for n in FEET],
+    }
+    return sr.System(mechanism, targets)
+
+
+FEET = {"toe": 0.15, "heel": -0.1}
+
+
+def test_what_stands_has_the_derivatives_of_what_is_on_hinges() -> None:
+    """Linear model and derivatives of the equilibrium are those with closures and welds in place of contacts."""
+    system, u = standing_leg(), np.array([1.0, 2.0])
+    start = system.assemble([0, 0.83, 0, 0.35, -0.6, 0.25, 0, 0], within_limits=True).q.copy()
+    start[1] -= contact_row_state(system, start, np.zeros(system.nv), 0.0).gaps[:2].min()
+    q = sr.equilibrium(system, start, u).q
+    places, turns = system.body_placements(q)
+    k = list(system.mechanism.bodies).index("foot")
+    hinges: dict[str, object] = {n: tuple(places[k] + turns[k] @ [x, 0, -0.06]) for n, x in FEET.items()}
+    hinged = standing_leg(hinges | {"slide": q[-2], "brake": q[-1]})
+    ours, theirs = (sr.linearize(s, q, u, outputs=["pitch", "z.rate"]) for s in (system, hinged))
+    assert ours.names == theirs.names
+    for name in ("A", "B", "C"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), rtol=1e-9, atol=1e-8)
+    here, there = (sr.sensitivity.equilibrium_derivatives(s, q, u) for s in (system, hinged))
+    for name in ("dq", "dq_du", "constraint_force"):
+        np.testing.assert_allclose(getattr(here, name), getattr(there, name), rtol=1e-10, atol=1e-11)
+    with pytest.raises(SolveError, match="derivatives of eigenvalues do not know 'toe'"):
+        sr.sensitivity.eigenvalue_derivatives(system, q, u)
+
+
+def on_stop(force: float) -> tuple[sr.System, Array]:
+    mechanism = sr.Mechanism("lift")
+    mechanism.add_body("cabin", mass=1.0)
+    mechanism.add_joint("height", "prismatic", "world", "cabin", axis=(0, 0, 1), limits=(0.0, 1.0))
+    mechanism.add_actuator("winch", "height")
+    return sr.System(mechanism), np.array([force])
+
+
+UP = [0, 0, 2 * 9.81, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("corners", "tau", "said"),
+    [
+        (1, UP, "contact 'c0' is closed without a force"),
+        (4, [9.81, 0, 0, 0, 0, 0], "contact 'c.' sticks with all the friction"),
+        (4, [12, 0, 0, 0, 0, 0], "contact 'c0' begins to slip"),
+        (0, [9.81], "'height.lower stop' is closed without a force"),
+    ],
+)
+def test_at_a_border_of_modes_there_is_no_derivative(corners: int, tau: list[float], said: str) -> None:
+    system, q = (crate(corners), AT_REST) if corners else (on_stop(0.0)[0], np.zeros(1))
+    with pytest.raises(SolveError, match=f"no derivatives, where {said}.*one-sided"):
+        sr.linearize_at(system, q, tau=tau)
+    assert sr.linearize_at(system, q, tau=tau, contacts=False).contacts is None
+
+
+def test_models_along_a_motion_are_those_at_its_states() -> None:
+    scene = FAMILIES["quadruped"](np.random.default_rng([7, 3]))
+    assert scene is not None
+    q, v, u = (np.array([part, part]) for part in (scene.q, scene.v, scene.u))
+    along, at = (
+        sr.linearize_along(scene.system, q, v, u),
+        sr.linearize_at(scene.system, scene.q, scene.v, scene.u),
+    )
+    np.testing.assert_array_equal(along.A[1], at.A)
+    np.testing.assert_array_equal(along.B[0], at.B)
+    with pytest.raises(
+        SolveError, match=r"at state 1 .*the mode of 'c0' is SLIDING, unlike at the first state"
+    ):
+        sr.linearize_along(crate(), [AT_REST, AT_REST], [np.zeros(6), [1, 0, 0, 0, 0, 0]])
+
+
+def test_relations_describe_motions_of_the_mechanism_alone() -> None:
+    system, u = on_stop(0.0)
+    relation = sr.coordinates.Relation(lambda q, y: [q[0] - y[0]], ["h"])
+    with pytest.raises(SolveError, match=r"height\.lower stop leave fewer"):
+        sr.linearize_at(system, [0.0], [0.0], u, coordinates=relation)
+    up = sr.linearize_at(system, [0.5], [0.0], u, coordinates=relation)
+    assert up.coordinates == ("h",)
