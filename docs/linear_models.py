@@ -310,14 +310,14 @@ for k, (x, y) in enumerate([(0.2, 0.2), (-0.2, 0.2), (-0.2, -0.2), (0.2, -0.2)])
     crate.add_contact(f"c{{k}}", "crate", (x, y, -0.1), friction="coulomb", friction_coefficient=0.5)
 on_floor = sr.System(crate)
 slides = sr.linearize_at(on_floor, [0, 0, 0.1, 1, 0, 0, 0], [2.0, 0, 0, 0, 0, 0])
-across = slides.names.index("float.vy")
+across = slides.names.index("float.vy.rate")
 assert np.isclose(slides.A[across, across], -0.5 * 9.81 / 2.0)
 print(slides.coordinates, slides.contacts.modes["c0"].name)
 assert sr.linearize(on_floor, [0, 0, 0.1, 1, 0, 0, 0]).names == ()  # at rest it sticks: nothing moves
 ```
 
 ```text
-('float.x', 'float.y', 'float.wz') SLIDING
+('float.vx', 'float.vy', 'float.wz') SLIDING
 ```
 
 `model.contacts` has the modes and forces. Its `ambiguous` names contacts whose shares of the load matter for the model
