@@ -18,8 +18,10 @@ from families.implicit_phases import chain, gears, loop, standing
 from legged_robots import four_bar_leg
 from random_walkers import quadruped
 from sarrus.analysis.linear.linear_system import LinearSystem
+from sarrus.analysis.sensitivity.phase_flow import flow_of
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
+from sarrus.dynamics.closing.manifold import difference
 from sarrus.dynamics.contacts.contact_state import Mode, contact_elements, contact_row_state
 
 # Levels of central differences, each at half the distance of the one before.
@@ -295,3 +297,40 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Scene | None]] = {
     "loop": lambda rng: from_run(loop(rng), rng),
     "gears": lambda rng: from_run(gears(rng), rng),
 }
+
+
+def step_error(scene: Scene, dt: float, rng: np.random.Generator) -> tuple[float, float]:
+    """Return the differences of a step with derivatives from one of `simulate`, and of F from differences of such."""
+    system = scene.system
+    found = sr.sensitivity.step_derivatives(system, scene.q, scene.v, scene.u, scene.t, dt=dt)
+
+    def closed(q: Array, v: Array) -> tuple[Array, Array]:
+        x = system.pack(q, v, scene.u, scene.t)
+        start = system.pack(scene.q, scene.v, scene.u, scene.t)
+        flow = flow_of(system.workspace().copy(), start, [], True)
+        assert flow._close(x)
+        return x[system.parts.q], x[system.parts.v]
+
+    def step(q: Array, v: Array) -> tuple[Array, Array]:
+        run = sr.simulate(
+            system, q, v, duration=dt, dt=dt, t0=scene.t, method="rk4", error_estimate=False,
+            control=(lambda q, v, t: scene.u) if system.nu else None,
+        )  # fmt: skip
+        return run.q[-1], run.v[-1]
+
+    q1, v1 = step(scene.q, scene.v)
+    scale = max(1.0, float(np.abs(v1).max()))
+    apart = max(float(np.abs(found.q - q1).max()), float(np.abs(found.v - v1).max()) / scale)
+    units = np.concatenate([1.0 / system.characteristic.columns, np.full(system.nv, max(0.1, scale * 0.1))])
+    way, levels = units * rng.normal(size=2 * system.nv), list[Array]()
+    for size in (4e-4, 2e-4, 1e-4):
+        ends = []
+        for sign in (size, -size):
+            q, v = closed(system.move(scene.q, sign * way[: system.nv]), scene.v + sign * way[system.nv :])
+            ends.append(step(q, v))
+        along = difference(system, ends[1][0], ends[0][0])
+        levels.append(np.concatenate([along, ends[0][1] - ends[1][1]]) / (2.0 * size))
+    first = [(4.0 * b - a) / 3.0 for a, b in pairwise(levels)]
+    exact = (16.0 * first[1] - first[0]) / 15.0
+    ours = found.F @ way
+    return apart, float(np.abs((ours - exact) / units).max() / max(np.abs(exact / units).max(), 1.0))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import sarrus as sr
-from contact_phases import FAMILIES, Scene, error_of
+from contact_phases import FAMILIES, Scene, error_of, step_error
+from sarrus.analysis.sensitivity.phase_flow import PhaseFlow, flow_of
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
+from sarrus.dynamics.closing.manifold import difference
 from sarrus.dynamics.contacts.contact_state import contact_row_state
 from test_implicit_phases import CASES
 
@@ -212,3 +216,115 @@ def test_relations_describe_motions_of_the_mechanism_alone() -> None:
         sr.linearize_at(system, [0.0], [0.0], u, coordinates=relation)
     up = sr.linearize_at(system, [0.5], [0.0], u, coordinates=relation)
     assert up.coordinates == ("h",)
+
+
+# --- steps and motions --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("family", "seed"),
+    [
+        ("crate slides", 0), ("crate sticks", 1), ("quadruped", 0), ("balls roll", 1), ("leg slides", 1),
+        ("standing", 1), ("loop", 0), ("gears", 1),
+    ],
+)  # fmt: skip
+def test_steps_are_those_of_the_simulator_and_their_differences(family: str, seed: int) -> None:
+    scene = FAMILIES[family](np.random.default_rng([7, seed]))
+    assert scene is not None
+    apart, error = step_error(scene, 1e-3, np.random.default_rng(seed))
+    assert apart < 1e-12
+    assert error < EXACT
+
+
+def with_parameters() -> tuple[sr.System, Array, Array]:
+    mechanism = sr.Mechanism("crate")
+    mechanism.add_body("crate", mass=2.0, inertia=(0.1, 0.12, 0.14))
+    mechanism.add_joint("float", "free", "world", "crate")
+    mechanism.add_body("bob", 0.5, com=(0.05, 0, 0.1), inertia=(3e-3, 2e-3, 1e-3))
+    mechanism.add_joint(
+        "neck", "revolute", "crate", "bob", axis=(1, 2, 0), parent_pose=(0, 0.02, 0.05), stiffness=2.0
+    )
+    for k, (x, y) in enumerate([(0.2, 0.2), (-0.2, 0.2), (0.0, -0.2)]):
+        mechanism.add_contact(f"c{k}", "crate", (x, y, -0.1), friction="coulomb", friction_coefficient=0.3)
+    targets = {
+        "m": "bob.mass",
+        "k": "neck.stiffness",
+        "h": [f"c{k}.point.z" for k in range(3)],
+        "x": "c0.point.x",
+    }
+    return (
+        sr.System(mechanism, targets),
+        np.array([0, 0, 0.1, 1, 0, 0, 0, 0.2]),
+        np.array([1.0, 0.5, 0, 0, 0, 1.0, 2.0]),
+    )
+
+
+def test_steps_follow_parameters_that_move_contacts() -> None:
+    system, q, v = with_parameters()
+    found, dt = sr.sensitivity.step_derivatives(system, q, v, dt=2e-3), 2e-3
+    phase = flow_of(system.workspace().copy(), system.pack(q, v), [], True).phase
+    for k, name in enumerate(found.parameter_names):
+        size, ends = 1e-3 * max(0.1, abs(system.parameters[name])), []
+        for sign in (2.0, 1.0, -1.0, -2.0):
+            work = system.with_parameters({name: system.parameters[name] + sign * size}).workspace().copy()
+            flow = PhaseFlow(work, work.pack(q, v), [], replace(phase, system=work))
+            end = flow.step(flow.start(work.pack(q, v)), dt)
+            ends.append(np.concatenate([difference(system, q, end.x[system.parts.q]), end.x[system.parts.v]]))
+        far, near = (ends[0] - ends[3]) / (4.0 * size), (ends[1] - ends[2]) / (2.0 * size)
+        exact = (4.0 * near - far) / 3.0
+        np.testing.assert_allclose(found.P[:, k], exact, rtol=0, atol=EXACT * max(1.0, np.abs(exact).max()))
+
+
+def test_motions_within_a_phase_have_derivatives() -> None:
+    """A crate that slides and turns with its bob: differences of runs, by a start that the floor allows and by m."""
+    system, q, v = with_parameters()
+    options = {"duration": 0.05, "dt": 1e-3}
+    found = sr.sensitivity.motion_derivatives(system, q, v, **options, parameters=["m", "k"])
+    way = np.array([0.3, -0.2, 0, 0, 0, 0.4, 0.5, 0.2, 0.3, 0, 0, 0, -0.3, 0.6])
+
+    def end(s: sr.System, size: float) -> Array:
+        run = sr.simulate(
+            s,
+            system.move(q, size * way[:7]),
+            v + size * way[7:],
+            **options,
+            method="rk4",
+            error_estimate=False,
+        )
+        return np.concatenate([difference(system, found.q[-1], run.q[-1]), run.v[-1]])
+
+    far, near = ((end(system, h) - end(system, -h)) / (2.0 * h) for h in (2e-4, 1e-4))
+    np.testing.assert_allclose(found.by_start[-1] @ way, (4.0 * near - far) / 3.0, rtol=0, atol=EXACT)
+    for k, name in enumerate(("m", "k")):
+        value = system.parameters[name]
+        there, back = (end(system.with_parameters({name: value + h}), 0.0) for h in (1e-4, -1e-4))
+        ours = np.concatenate([found.along[-1], found.dv[-1]])[:, k]
+        np.testing.assert_allclose(ours, (there - back) / 2e-4, rtol=0, atol=1e-7)
+    with pytest.raises(SolveError, match=r"or a joint meets its limit, at t = .* s: c"):
+        sr.sensitivity.motion_derivatives(system, q, v, duration=1.0, dt=1e-3)
+    with pytest.raises(SolveError, match=r"from t = 0 to 0\.7 s, in which the mode of 'c.' changes"):
+        sr.sensitivity.step_derivatives(system, q, v, dt=0.7)
+    free = sr.sensitivity.step_derivatives(system, q, v, contacts=False)
+    assert free.v[2] < 0.0
+
+
+def test_a_step_in_which_a_stop_is_met_is_refused() -> None:
+    system, u = on_stop(0.0)
+    with pytest.raises(SolveError, match=r"the mode of 'height\.lower stop' changes"):
+        sr.sensitivity.step_derivatives(system, [1e-3], [-1.0], u, dt=2e-3)
+    bounces = sr.Mechanism("bounce", gravity=(0, 0, 0))
+    bounces.add_body("cabin", mass=1.0)
+    bounces.add_joint(
+        "height",
+        "prismatic",
+        "world",
+        "cabin",
+        axis=(0, 0, 1),
+        limits=(0.0, 1.0),
+        stiffness=1e4,
+        spring_reference=0.1,
+    )
+    with pytest.raises(
+        SolveError, match=r"the mode of 'height\.lower stop' changes"
+    ):  # below zero in between
+        sr.sensitivity.step_derivatives(sr.System(bounces), [2e-3], [-9.85], dt=2.2e-2)

@@ -86,6 +86,12 @@ def at_equilibrium(system: sr.System) -> np.ndarray:
     return sr.linearize(system, Q, [WEIGHT, 0.0]).A
 
 
+def settled(system: sr.System) -> tuple[np.ndarray, np.ndarray]:
+    """Return the state after a moment, in which flanks have met."""
+    run = sr.simulate(system, Q, V, duration=1e-3, error_estimate=False)
+    return run.q[-1], run.v[-1]
+
+
 def freedoms(system: sr.System) -> tuple[object, ...]:
     """Return what mobility says of motions."""
     found = sr.mobility(system, Q)
@@ -154,9 +160,9 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
         [],
     ),
     "`linearize_along`": ([lambda s: sr.linearize_along(s, [Q], [V]).A], []),
-    "`step_derivatives`": ([lambda s: sr.sensitivity.step_derivatives(s, Q, V).F], []),
+    "`step_derivatives`": ([lambda s: sr.sensitivity.step_derivatives(s, *settled(s)).F], []),
     "`motion_derivatives`": (
-        [lambda s: sr.sensitivity.motion_derivatives(s, Q, V, duration=0.02).by_start[-1]],
+        [lambda s: sr.sensitivity.motion_derivatives(s, *settled(s), duration=0.02).by_start[-1]],
         [],
     ),
     "`equilibrium_derivatives`": ([at_rest], []),

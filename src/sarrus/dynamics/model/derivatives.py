@@ -108,7 +108,7 @@ class Terms:
     """Derivatives by z of F = M a + h − k − S u − C − τ − Aᵀλ, of G = A a + γ and of r = q̇, and M, A themselves.
 
     Quaternions are not normalized: the stages of a step have lengths slightly above one.
-    ``drift`` is d in q̇ = N v + d for actuators with activations, else None.
+    ``drift`` is d in q̇ = N v + d for actuators with activations, else None; ``push`` as in `Derivatives`.
     """
 
     mass: Array
@@ -117,6 +117,7 @@ class Terms:
     bias: Array
     rate: Array
     drift: Array | None = None
+    push: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,9 +27,10 @@ from sarrus.dynamics.contacts.contact_state import (
     contact_row_state,
 )
 from sarrus.dynamics.contacts.row_derivatives import contact_slopes, contact_tangent
+from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.model.derivatives import Derivatives
 from sarrus.dynamics.model.evaluations import Evaluations
-from sarrus.dynamics.model.joint_limits import joint_limits
+from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.tolerances import BORDER
 from sarrus.kernels.contact.tolerances import still_speed
@@ -46,6 +47,11 @@ class Sliding(NamedTuple):
     tails: slice
     ratio: Array
     slip: Array
+
+    def with_slip(self, slip: Array) -> Sliding:
+        """Return the contact with the friction against another slip."""
+        mu, speed = np.linalg.norm(self.ratio), np.linalg.norm(slip)
+        return self._replace(slip=slip, ratio=-mu / speed * slip)
 
     def turn(self, change: Array) -> Array:
         """Return the changes of −μ d for changes of the slip (columns)."""
@@ -124,10 +130,16 @@ class ContactPhase:
                 found += [row for row in range(one.tails.start, one.tails.stop) if row in self.held]
         return found
 
-    def ranks(self, rank: int, holonomic_rank: int) -> tuple[int, int]:
-        """Return the ranks of [A; H] and of its rows that hold positions, from those of A and of its holonomic rows."""
-        whole = self._rank(self.constraints, rank, np.ones(len(self.held), dtype=bool))
-        return whole, self._rank(self.constraints[: self.system.nh], holonomic_rank, self.placed)
+    def ranks(self, rank: int, holonomic_rank: int, *, all_rows: bool = False) -> tuple[int, int]:
+        """Return the ranks of [A; H] and of its rows that hold positions, from those of A and of its holonomic rows.
+
+        ``all_rows``: all rows H count as rows that hold positions.
+        """
+        every = np.ones(len(self.held), dtype=bool)
+        placed = every if all_rows else self.placed
+        return self._rank(self.constraints, rank, every), self._rank(
+            self.constraints[: self.system.nh], holonomic_rank, placed
+        )
 
     def _rank(self, jacobian: Array, rank: int, chosen: np.ndarray) -> int:
         size = self.system.characteristic
@@ -143,14 +155,14 @@ class ContactPhase:
         free = ranked(product(self.scales[:, None] * self.push, null), relative=RANK_CUT).left_null
         if not free.shape[1]:
             return self.forces
-        ways = np.array([self._pushing(self.scales * way) for way in free.T]).T
+        ways = np.array([self.pushing(self.scales * way) for way in free.T]).T
         tails = np.concatenate([np.arange(one.tails.start, one.tails.stop) for one in sticking])
         by = np.concatenate(
             [np.full(one.tails.stop - one.tails.start, 1.0 / _limit(one, self.forces)) for one in sticking]
         )
         return self.forces - product(ways, ranked(by[:, None] * ways[tails]).solve(by * self.forces[tails]))
 
-    def _pushing(self, forces: Array) -> Array:
+    def pushing(self, forces: Array) -> Array:
         """Return the forces on all rows for ``forces`` (m,) on the held ones, friction of sliding contacts included."""
         out = np.zeros(len(self.rows))
         out[self.held] = forces
@@ -166,7 +178,7 @@ class ContactPhase:
         out, nc, forces = np.zeros(len(self.order)), self.system.nc, np.zeros(len(self.rows))
         out[self.order] = combination
         forces[self.held] = self.scales * out[nc:]
-        return out[:nc], self._pushing(forces[self.held]) if friction else forces
+        return out[:nc], self.pushing(forces[self.held]) if friction else forces
 
     def tangent(self, x: Array, a: Array, forces: Array) -> dict[str, Array]:
         """Return ∂(Hᵀ f), ∂(H a + Ḣ v) and ∂(H v) of all rows, see `tangent_outputs`; f are ``forces``."""
@@ -287,6 +299,16 @@ def phase_at(
     if spent:
         raise _border(system, spent[0], "sticks with all the friction that it can have", where)
     return phase
+
+
+def rubbing(system: Evaluations, found: ContactForces) -> Array:
+    """Return the generalized force (nv,) of the dry friction of joints that slide, which is constant in a phase."""
+    force = np.zeros(system.nv)
+    joints = [one for one in contact_elements(system) if one.kind == "friction"]
+    for one, rate in zip(joints, dry_friction(system).rates):
+        if found.modes[one.name] is Mode.SLIDING:
+            force[rate] += float(found.forces[one.rows][0])
+    return force
 
 
 _UNLOADED = "is closed without a force"
