@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import casadi as ca
 import numpy as np
 import pytest
 
@@ -14,6 +15,10 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.closing.manifold import difference
 from sarrus.dynamics.contacts.contact_state import contact_row_state
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.local_layout import local_sizes
+from sarrus.kernels.memory.record import view_fields
+from sarrus.motion.loop.local_model import LocalModel
 from test_implicit_phases import CASES
 
 # Of differences of the held phase, extrapolated three times.
@@ -328,3 +333,38 @@ def test_a_step_in_which_a_stop_is_met_is_refused() -> None:
         SolveError, match=r"the mode of 'height\.lower stop' changes"
     ):  # below zero in between
         sr.sensitivity.step_derivatives(sr.System(bounces), [2e-3], [-9.85], dt=2.2e-2)
+
+
+# --- implicit methods ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_implicit_methods_step_with_the_same_model(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The accelerations of the kernel's linear model along the states of the phase are those of `linearize_at`."""
+    seen: list[tuple[LocalModel, la.Table]] = []
+    attach = LocalModel.attach
+    monkeypatch.setattr(
+        LocalModel, "attach", lambda self, table, x: (seen.append((self, table)), attach(self, table, x))[1]
+    )
+    system, q, v, _ = CASES[case]()
+    force = np.zeros(system.nv)
+    force[0] = 300.0 if case == "a stop under load" else 0.0
+    push = None if not force.any() else lambda q, v, t: ca.DM(force)
+    q, v = np.array(q, float), np.array(v, float)
+    if case == "gears that mesh":  # flanks that have met
+        run = sr.simulate(system, q, v, duration=1e-3, error_estimate=False)
+        q, v = run.q[-1], run.v[-1]
+    h = 1e-7
+    sr.simulate(
+        system, q, v, duration=h, dt=h, method="rodas5p", force=push, error_estimate=False, throw=False
+    )
+    kernel, table = seen[0]
+    local = view_fields(kernel.array, local_sizes(table))
+    nv, ny, dof = system.nv, system.nv - int(table.holonomic_rank), system.nv - int(table.generic_rank)
+    n = ny + dof
+    model = sr.linearize_at(system, q, v, tau=force)
+    place, motions = local.place[: ny * nv].reshape(ny, nv), local.motions[: dof * nv].reshape(dof, nv)
+    of_kernel = local.model[: n * (n + 1)].reshape(n, n + 1)[ny:, :n]
+    along = np.vstack([place @ model.tangent[:nv], motions @ model.tangent[nv:]])
+    ours = motions @ model.tangent_rates[nv:]
+    np.testing.assert_allclose(of_kernel @ along, ours, rtol=0, atol=1e-9 * max(1.0, np.abs(ours).max()))
