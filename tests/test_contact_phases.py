@@ -223,6 +223,26 @@ def test_relations_describe_motions_of_the_mechanism_alone() -> None:
     assert up.coordinates == ("h",)
 
 
+def test_relations_keep_the_friction_of_joints_that_slide() -> None:
+    mechanism = sr.Mechanism("slide")
+    mechanism.add_body("block", mass=2.0)
+    mechanism.add_joint("z", "prismatic", "world", "block", axis=(0, 0, 1), friction=30.0)
+    system = sr.System(mechanism)
+    half = sr.coordinates.Relation(lambda q, y: [q[0] - 2.0 * y[0]], ["y"])
+    both = sr.coordinates.Relation(
+        lambda q, y: [q[0] - 2.0 * y[0]],
+        ["y"],
+        velocity=lambda q, v, y, z: [v[0] - 2.0 * z[0]],
+        velocity_names=["w"],
+    )
+    for relation in (half, both):
+        model = sr.linearize_at(system, [0.0], [-0.5], coordinates=relation)
+        np.testing.assert_allclose(model.affine, [-0.25, (15.0 - 9.81) / 2.0], atol=1e-14)
+        assert model.contacts is not None
+        with pytest.raises(SolveError, match=r"z\.friction leave fewer"):
+            sr.linearize(system, [0.0], coordinates=relation)
+
+
 # --- steps and motions --------------------------------------------------------------------------------
 
 

@@ -9,12 +9,13 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.configurations.equilibrium_search import loads_at_rest
 from sarrus.analysis.linear.linear_system import LinearSystem
-from sarrus.analysis.linear.linearize_at import extended, linearize_at
+from sarrus.analysis.linear.linearize_at import extended, linearize_at, without_held
 from sarrus.analysis.linear.tolerances import ACTIVATION_MOVING, LINEARIZED_AT_REST
 from sarrus.base.arguments import described
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.closed_state import require_rest
+from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates
 from sarrus.dynamics.coordinates.relation import Relation
 from sarrus.dynamics.model.activations import activations_of
@@ -50,7 +51,10 @@ def linearize(
     check_is("linearize", system, System)
     _check_controls(system, u, more)
     if isinstance(coordinates, Relation) and not coordinates.has_velocities:
+        if takes_part(system, contacts):
+            _, tau = without_held(system, q, None, u, t, tau)
         system, q, _, tau, coordinates = extended(system, q, None, tau, coordinates, t)
+        contacts = False
     still = np.zeros(system.nv)
     require_rest(system, real_array(q), t, "; use linearize_at")
     model = linearize_at(

@@ -23,6 +23,7 @@ from sarrus.base.status import Status
 from sarrus.dynamics.closing.closed_state import require_on_constraints
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.contacts.contact_state import takes_part
+from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.coordinates.choices import (
     AUTOMATIC,
     PARTITION,
@@ -36,7 +37,7 @@ from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
 from sarrus.dynamics.model.activations import activations_of
 from sarrus.dynamics.model.derivatives import Derivatives, derivatives
 from sarrus.dynamics.results import ForwardDynamics
-from sarrus.dynamics.solve.contact_phase import ContactPhase, phase_at
+from sarrus.dynamics.solve.contact_phase import ContactPhase, phase_at, rubbing
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
@@ -100,17 +101,20 @@ def linearize_at(
         and the dependent closures are given); the constraints contradict each other; there is no acceleration.
     """
     check_is("linearize_at", system, System)
-    acts = takes_part(system, contacts)
+    acts, found = takes_part(system, contacts), None
     if isinstance(coordinates, Relation):
         if acts:
-            _refuse_held(system, q, v, u, t, tau)
+            found, tau = without_held(system, q, v, u, t, tau)
         if coordinates.has_velocities:
             system.require_no_activations("relations")
-            model, reduced, a, rate = _linearize(system, q, v, u, t, tau, PARTITION, None, acts)
+            model, reduced, a, rate = _linearize(system, q, v, u, t, tau, PARTITION, None, False)
             place = np.array(model.q), model.t, np.array(model.v)
-            return in_relation(model, reduced, a, *trace_relation(system, coordinates, *place), outputs, rate)
+            traced = trace_relation(system, coordinates, *place)
+            return replace(in_relation(model, reduced, a, *traced, outputs, rate), contacts=found)
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
-    return _linearize(system, q, v, u, t, tau, coordinates, outputs, acts)[0]
+        acts = False  # the extended system knows the mechanism's motions alone
+    model = _linearize(system, q, v, u, t, tau, coordinates, outputs, acts)[0]
+    return model if found is None else replace(model, contacts=found)
 
 
 def _linearize(
@@ -208,13 +212,17 @@ def _beside(
     return linearize_at(system, q, v, u, t=t, contacts=contacts)
 
 
-def _refuse_held(
+def without_held(
     system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None
-) -> None:
-    """Raise `SolveError` if contacts, stops or dry friction hold rows, of which relations know nothing."""
+) -> tuple[ContactForces | None, Array]:
+    """Return the forces of contacts, and τ with the friction of joints that slide.
+
+    Raises `SolveError` if contacts, stops or dry friction hold rows, of which relations know nothing.
+    """
     x = on_constraints(system, q, v, u, t)
     q, v = x[system.parts.q], x[system.parts.v]
-    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau)
+    force = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
+    solved = system.forward_dynamics(q, v, x[system.parts.u], t, force)
     phase = phase_at(system, solved, q, v, t)
     if phase is not None:
         raise SolveError(
@@ -222,6 +230,8 @@ def _refuse_held(
             f"{', '.join(phase.names)} leave fewer. Give names of coordinates",
             element="coordinates",
         )
+    found = solved.contacts
+    return found, force if found is None else force + rubbing(system, found)
 
 
 def extended(

@@ -4,7 +4,7 @@ With the velocities u = W r + b, a change c of u at constant r (c = δb + δW r)
 
     δu = W δr + c,    δr = B y + T δu,    δu = 0 on held rows.
 
-Held are the normal rows of closed contacts and all rows of what sticks; y are the forces on them and B adds the
+The normal rows of closed contacts and all rows of what sticks are held; y are the forces on them and B adds the
 friction of sliding contacts, r_t = −μ r_n d with d = u_t/‖u_t‖. T is the turn of this friction,
 −μ r_n (1 − d dᵀ)/‖u_t‖, so that 1 − W T is regular. So the semismooth Newton matrix without its ridge (Alart and
 Curnier 1991) is solved for other right-hand sides. Redundant rows: y of least norm, δu unique.
@@ -106,13 +106,15 @@ def contact_tangent(
             f"changes must be finite, with {len(found.forces)} rows, got shape {c.shape}", element="changes"
         )
     sizes = np.array([size for size, _ in (*contacts, *dry)], dtype=np.int64)
-    tangent = _Held(ContactRows(rows, delassus, sizes).factored(), found, contacts, dry).along(columns)
+    tangent = _ModeEquations(ContactRows(rows, delassus, sizes).factored(), found, contacts, dry).along(
+        columns
+    )
     if throw and not tangent.status.ok:
         raise SolveError(f"contact problem: no derivatives: {tangent.reason}", result=tangent)
     return tangent
 
 
-class _Held:
+class _ModeEquations:
     """The linear equations of the held modes; rows of each contact in units in which they have size one."""
 
     def __init__(
