@@ -198,6 +198,14 @@ def test_at_a_border_of_modes_there_is_no_derivative(corners: int, tau: list[flo
     assert sr.linearize_at(system, q, tau=tau, contacts=False).contacts is None
 
 
+def test_what_lifts_off_is_free() -> None:
+    """A contact without gap that opens with an acceleration is open: the model is that of the free body."""
+    lifted = sr.linearize_at(crate(1), AT_REST, tau=[0, 0, 3 * 9.81, 0, 0, 0])
+    free = sr.linearize_at(crate(1), AT_REST, tau=[0, 0, 3 * 9.81, 0, 0, 0], contacts=False)
+    np.testing.assert_array_equal(lifted.A, free.A)
+    np.testing.assert_array_equal(lifted.affine, free.affine)
+
+
 def test_models_along_a_motion_are_those_at_its_states() -> None:
     scene = FAMILIES["quadruped"](np.random.default_rng([7, 3]))
     assert scene is not None

@@ -231,17 +231,6 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
     return bool(contact_elements(system))
 
 
-def require_no_dry_friction(system: Evaluations, what: str) -> None:
-    """Raise `ArgumentError` if joints have dry friction, which ``what`` does not support."""
-    rubbing = dry_friction(system).names
-    if rubbing:
-        raise ArgumentError(
-            f"{system.name}: {what} do not support dry friction of joints ({', '.join(map(repr, rubbing))}); give "
-            "these joints friction=0, or damping",
-            element=rubbing[0],
-        )
-
-
 def require_no_poisson(system: Evaluations, what: str) -> None:
     """Raise `ArgumentError` if a contact has Poisson's law of restitution, which ``what`` do not support."""
     for contact in system.equations.friction_contacts:
