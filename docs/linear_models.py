@@ -295,6 +295,36 @@ they belong to. `model.stable` refers to the other eigenvalues. It is True for a
 and capsize. It is None where the linear model does not decide: for the disc that oscillates without damping, and at
 the speed of capsize itself, where a further eigenvalue is zero ([decision 47](decisions/0047-rolling.md)).
 
+## With contacts, stops and dry friction
+
+The linear model is that of the smooth phase that begins at the state: modes stay as they are. Closed contacts and
+stops stay closed, and what sticks keeps its place, as with closures. A robot on feet that stick has the model of the
+robot on hinges. Sliding contacts keep the friction −μ r_n d; the derivative includes the change of the normal force
+r_n and of the slip direction d. So a velocity across the slip of a crate decays at μ g / v:
+
+```python
+crate = sr.Mechanism("crate")
+crate.add_body("crate", mass=2.0, inertia=(0.1, 0.1, 0.1))
+crate.add_joint("float", "free", "world", "crate")
+for k, (x, y) in enumerate([(0.2, 0.2), (-0.2, 0.2), (-0.2, -0.2), (0.2, -0.2)]):
+    crate.add_contact(f"c{{k}}", "crate", (x, y, -0.1), friction="coulomb", friction_coefficient=0.5)
+on_floor = sr.System(crate)
+slides = sr.linearize_at(on_floor, [0, 0, 0.1, 1, 0, 0, 0], [2.0, 0, 0, 0, 0, 0])
+across = slides.names.index("float.vy.rate")
+assert np.isclose(slides.A[across, across], -0.5 * 9.81 / 2.0)
+print(slides.coordinates, slides.contacts.modes["c0"].name)
+assert sr.linearize(on_floor, [0, 0, 0.1, 1, 0, 0, 0]).names == ()  # at rest it sticks: nothing moves
+```
+
+```text
+('float.vx', 'float.vy', 'float.wz') SLIDING
+```
+
+`model.contacts` has the modes and forces. Its `ambiguous` names contacts whose shares of the load matter for the model
+although statics does not determine them; the shares are then those of runs. At a border of modes derivatives are
+one-sided: a closed contact without force, slip that begins, a sticking contact with all the friction that it can have.
+There the error names the contact. `contacts=False` leaves contacts, stops and dry friction out.
+
 ## Where there is no linear model
 
 At a singular configuration branches meet, and the manifold is not smooth. `sr.linearize` refuses and names the

@@ -116,7 +116,7 @@ def box(angle: float = 0.0, motors: Sequence[str] = "xyz", corners: int = 4, **c
     return sr.System(mechanism)
 
 
-def four_bar_leg(coefficient: float = 0.8) -> tuple[sr.System, Array]:
+def four_bar_leg(coefficient: float = 0.8, **contact: Any) -> tuple[sr.System, Array]:
     """Return a planar leg with a four-bar knee that balances on a foot with heel and toe, and a squat.
 
     Its loop is closed by the crank's rod; hip, crank and ankle are driven, trunk and knee are not.
@@ -143,7 +143,7 @@ def four_bar_leg(coefficient: float = 0.8) -> tuple[sr.System, Array]:
         axis=(0, 1, 0),
     )  # fmt: skip
     for name, x in (("toe", 0.12), ("heel", -0.06)):
-        mechanism.add_contact(name, "foot", (x, 0, -0.05), friction_coefficient=coefficient)
+        mechanism.add_contact(name, "foot", (x, 0, -0.05), friction_coefficient=coefficient, **contact)
     for joint in ("hip", "crank", "ankle"):
         mechanism.add_actuator(joint, joint)
     system = sr.System(mechanism)

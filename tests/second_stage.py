@@ -81,6 +81,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_against_clarabel[saturated]",
     ),
     "test_contact_law.py": ("test_the_least_acceleration_is_given_up",),
+    "test_contact_phases.py": ("test_generated_linear_models_are_differences_of_the_phase",),
     "test_contributing.py": ("test_the_changes_apply_and_work",),
     "test_crossing_derivatives.py": (
         "test_a_plan_through_a_singular_configuration_is_that_of_the_robot_without_loops",

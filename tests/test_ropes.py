@@ -385,7 +385,11 @@ def test_all_ways_to_step_agree(tmp_path: Path) -> None:
     start, dt = [-1.0, -1.0], 1e-3
     run = sr.simulate(system, start, duration=1.8, dt=dt, error_estimate=False)
     many = sr.rollout(system, np.array([start] * 3), np.zeros((3, 2)), duration=1.8, dt=dt)
-    np.testing.assert_array_equal(many.final_q, [run.q[-1]] * 3)
+    np.testing.assert_allclose(many.final_q, [run.q[-1]] * 3, rtol=0, atol=1e-14)
+    alone = sr.rollout(
+        system, np.array([start] * 3), np.zeros((3, 2)), duration=1.8, dt=dt, side_by_side=False
+    )
+    np.testing.assert_array_equal(alone.final_q, [run.q[-1]] * 3)
     np.testing.assert_allclose(run.q[-1], [-1.5, -0.5], rtol=0, atol=1e-9)
     assert run.contact_forces[-1] == pytest.approx([9.81, 0.0, 0.0, 9.81], abs=1e-9)
     assert run.energy[0] - run.energy[-1] == pytest.approx(4.905, abs=1e-9)

@@ -71,9 +71,29 @@ def scene(column: str | None) -> sr.System:
 
 
 def at_rest(system: sr.System) -> np.ndarray:
-    """Return the derivatives of a place of rest by the inputs."""
-    found = sr.sensitivity.equilibrium_derivatives(system, Q, [WEIGHT, 0.0])
-    return found.dq_du
+    """Return the derivatives by the inputs where something carries a part of the block, or the winch all of it."""
+    try:
+        return sr.sensitivity.equilibrium_derivatives(system, Q, [0.5 * WEIGHT, 0.0]).dq_du
+    except ArgumentError as error:
+        if "is no equilibrium" not in str(error):
+            raise
+    return sr.sensitivity.equilibrium_derivatives(system, Q, [WEIGHT, 0.0]).dq_du
+
+
+def at_equilibrium(system: sr.System) -> np.ndarray:
+    """Return the linear model where something carries a part of the block, or where the winch carries all of it."""
+    try:
+        return sr.linearize(system, Q, [0.5 * WEIGHT, 0.0]).A
+    except ArgumentError as error:
+        if "is no equilibrium" not in str(error):
+            raise
+    return sr.linearize(system, Q, [WEIGHT, 0.0]).A
+
+
+def settled(system: sr.System) -> tuple[np.ndarray, np.ndarray]:
+    """Return the state after a moment, in which flanks have met."""
+    run = sr.simulate(system, Q, V, duration=1e-3, error_estimate=False)
+    return run.q[-1], run.v[-1]
 
 
 def freedoms(system: sr.System) -> tuple[object, ...]:
@@ -140,13 +160,13 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
         [],
     ),
     "`linearize`, `linearize_at`": (
-        [lambda s: sr.linearize(s, Q, [WEIGHT, 0.0]).A, lambda s: sr.linearize_at(s, Q, V).A],
+        [at_equilibrium, lambda s: sr.linearize_at(s, Q, V).A],
         [],
     ),
     "`linearize_along`": ([lambda s: sr.linearize_along(s, [Q], [V]).A], []),
-    "`step_derivatives`": ([lambda s: sr.sensitivity.step_derivatives(s, Q, V).F], []),
+    "`step_derivatives`": ([lambda s: sr.sensitivity.step_derivatives(s, *settled(s)).F], []),
     "`motion_derivatives`": (
-        [lambda s: sr.sensitivity.motion_derivatives(s, Q, V, duration=0.02).by_start[-1]],
+        [lambda s: sr.sensitivity.motion_derivatives(s, *settled(s), duration=0.02).by_start[-1]],
         [],
     ),
     "`equilibrium_derivatives`": ([at_rest], []),

@@ -9,15 +9,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from sarrus.analysis.linear.code import StraightLine
 from sarrus.analysis.linear.linear_system import LinearSystem
-from sarrus.analysis.linear.linearize_at import linearize_at, refuse_contacts
+from sarrus.analysis.linear.linearize_at import linearize_at
 from sarrus.base.arguments import described, unchecked
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.contacts.contact_state import (
+    Mode,
     all_open,
     between_stops,
-    require_no_dry_friction,
     require_no_narrow_phase,
     takes_part,
 )
@@ -67,19 +67,20 @@ def linearize_along(
     along a motion or an implicit method needs. Redundant rows and massless bodies as in `linearize_at`. If rows are
     clearly independent a model costs a few evaluations of forward dynamics, by code that is compiled once for these
     coordinates; other states use the general algebra, with the same result. With activations of actuators (also
-    currents of windings), in coordinates of a `sarrus.coordinates.Relation`, and with nonholonomic rows, the
-    models are computed one by one as in `linearize_at`, at its cost. ``contacts`` as in `linearize_at`, except that
-    joints with dry friction are an `ArgumentError`.
+    currents of windings), in coordinates of a `sarrus.coordinates.Relation`, with nonholonomic rows, and where
+    contacts, stops or dry friction act at a state, the models are computed one by one as in `linearize_at`, at its
+    cost. ``contacts`` as in `linearize_at`: models are those of the smooth phase at each state. What is closed or
+    sticks leaves fewer coordinates, so that all states must be of phases with as many.
 
     Raises
     ------
     ArgumentError
-        The first state is not on the constraints; arrays do not fit; joints have dry friction; with activations or
-        nonholonomic rows, coordinates that are mixtures ("tangent-space", "null-space").
+        The first state is not on the constraints; arrays do not fit; with activations, nonholonomic rows or contacts
+        that act, coordinates that are mixtures ("tangent-space", "null-space").
     SolveError
-        A contact is closed at a state; a state is singular, inconsistent or without acceleration; the coordinates
-        become dependent there; with nonholonomic rows, other entries of q are independent. Index and time of the
-        state are given.
+        A state is at a border of modes, see `linearize_at`, or of a phase with other coordinates; it is singular,
+        inconsistent or without acceleration; the coordinates become dependent there; with nonholonomic rows, other
+        entries of q are independent. Index and time of the state are given.
     """
     check_is("linearize_along", system, System)
     given = real_array(q)
@@ -93,10 +94,10 @@ def linearize_along(
     controls = _states(system, np.zeros((count, system.nu)) if u is None else u, "u", count, system.nu)
     times = _states(system, np.zeros(count) if t is None else t, "t", count, None)
     states = places, velocities, controls, times
-    if takes_part(system, contacts):
+    acts = takes_part(system, contacts)
+    if acts:
         require_no_narrow_phase(system, "linear models along a motion")
-        require_no_dry_friction(system, "linear models along a motion")
-        _refuse_contacts(system, states)
+        acts = not _are_all_open(system, states)
     first = linearize_at(
         system,
         places[0],
@@ -104,12 +105,12 @@ def linearize_along(
         controls[0],
         t=float(times[0]),
         coordinates=coordinates,
-        contacts=False,
+        contacts=acts,
     )
     if isinstance(coordinates, Relation):
-        return _one_by_one(system, first, coordinates, states)
-    if system.equations.activations or system.nc > system.nh:
-        return _one_by_one(system, first, _names_of(system, first), states)
+        return _one_by_one(system, first, coordinates, states, acts)
+    if acts or system.equations.activations or system.nc > system.nh:
+        return _one_by_one(system, first, _names_of(system, first), states, acts)
     n, nu = first.B.shape
     out, clear = StraightLine(system, first)(*states)
     left = np.flatnonzero(~clear)
@@ -128,26 +129,38 @@ def linearize_along(
 
 def _names_of(system: System, first: LinearSystem) -> list[str]:
     """Return the names that select the coordinates of a model again; with nonholonomic rows those of velocities."""
-    rolls = system.nc > system.nh
-    if not (first.velocity_indices if rolls else first.coordinate_indices):
+    rolls = first.velocity_rows is not None
+    if first.names and not (first.velocity_indices if rolls else first.coordinate_indices):
         raise ArgumentError(
-            f"{system.name}: models along a motion with activations or nonholonomic rows need coordinates of the "
-            "mechanism: give their names, or 'partition'",
+            f"{system.name}: models along a motion with activations, nonholonomic rows or contacts need coordinates of "
+            "the mechanism: give their names, or 'partition'",
             element="coordinates",
         )
     return list(first.velocities if rolls else first.coordinates)
 
 
 def _one_by_one(
-    system: System, first: LinearSystem, coordinates: Coordinates, states: tuple[Array, Array, Array, Array]
+    system: System,
+    first: LinearSystem,
+    coordinates: Coordinates,
+    states: tuple[Array, Array, Array, Array],
+    contacts: bool,
 ) -> LinearModels:
     """Return the models of `linearize_at` at every state, in the coordinates of the first."""
     found = [first]
     for k, (q, v, u, t) in enumerate(zip(*(part[1:] for part in states)), start=1):
         try:
-            model = linearize_at(system, q, v, u, t=float(t), coordinates=coordinates, contacts=False)
+            model = linearize_at(system, q, v, u, t=float(t), coordinates=coordinates, contacts=contacts)
         except (SolveError, ArgumentError) as error:
-            raise SolveError(f"state {k} (t = {t:g}): {error}", element=error.element) from error
+            where = f"state {k} (t = {t:g})"
+            other = _other_phase(system, first, q, v, u, float(t)) if contacts else ""
+            if other:
+                raise SolveError(
+                    f"{system.name}: at {where} {other}, unlike at the first state, so that other coordinates are "
+                    "independent. Take the part of the motion within one phase",
+                    element=error.element,
+                ) from error
+            raise SolveError(f"{where}: {error}", element=error.element) from error
         if model.names != first.names:
             raise SolveError(
                 f"{system.name}: at state {k} (t = {t:g}) {', '.join(model.names)} are independent, not "
@@ -165,18 +178,26 @@ def _one_by_one(
     )
 
 
-def _refuse_contacts(system: System, states: tuple[Array, Array, Array, Array]) -> None:
-    """Raise `SolveError` for the first state at which a contact is closed or a joint is held by dry friction."""
+def _are_all_open(system: System, states: tuple[Array, Array, Array, Array]) -> bool:
+    """Tell whether no contact, stop or dry friction acts at any of the states."""
     stops = between_stops(system)
     inside = np.zeros(states[0].shape, dtype=bool)
     if stops is not None:
         inside = (states[0] > stops[0]) & (states[0] < stops[1])
-    for k in np.flatnonzero(~inside.all(axis=1)):
-        q, v, u, t = states[0][k], states[1][k], states[2][k], float(states[3][k])
-        if not all_open(system, q, t):
-            found = system.forward_dynamics(q, v, u, t).contacts
-            if found is not None:
-                refuse_contacts(system, found, f" at state {k} (t = {t:g})")
+    return all(
+        all_open(system, states[0][k], float(states[3][k])) for k in np.flatnonzero(~inside.all(axis=1))
+    )
+
+
+def _other_phase(system: System, first: LinearSystem, q: Array, v: Array, u: Array, t: float) -> str:
+    """Return which contact, stop or joint has another mode than at the first state, in words; "" for none."""
+    before, found = first.contacts, system.forward_dynamics(q, v, u, t, throw=False).contacts
+    if found is None or not found.status.ok:
+        return "" if before is None else "all contacts are open"
+    for name, mode in found.modes.items():
+        if mode is not (Mode.OPEN if before is None else before.modes[name]):
+            return f"the mode of {name!r} is {mode.name}"
+    return ""
 
 
 def general_models(

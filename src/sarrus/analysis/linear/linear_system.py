@@ -22,6 +22,7 @@ from sarrus.base.errors import ArgumentError, SarrusError
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.notebook import heading, preformatted, table
 from sarrus.base.numbers import positive_number, real_array
+from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.model.units import coordinate_units, velocity_units
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.dense import product
@@ -65,6 +66,8 @@ class LinearSystem:
         limit, zero for a limit of the actuator itself.
     tangent : (2 nv, n) changes of (q along velocities, v) of the whole mechanism for unit changes of x.
     q, v, u, t : the state.
+    contacts : modes and forces of contacts, stops and dry friction at the state; None if none acts. ``ambiguous``
+        includes contacts on whose shares of the load A depends although statics does not determine them.
     """
 
     A: Array
@@ -99,6 +102,7 @@ class LinearSystem:
     own: Callable[[Array, Array], Array] | None = field(
         default=None, repr=False
     )  # δx of (q, v) along a relation
+    contacts: ContactForces | None = field(default=None, repr=False)
 
     @property
     def dof(self) -> int:
@@ -321,5 +325,5 @@ class LinearSystem:
         )
 
     def __repr__(self) -> str:
-        states, inputs = ", ".join(self.names), ", ".join(self.input_names) or "none"
+        states, inputs = (", ".join(names) or "none" for names in (self.names, self.input_names))
         return f"LinearSystem({self.system.name!r}: states {states}; inputs {inputs})"

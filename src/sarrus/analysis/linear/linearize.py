@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.configurations.equilibrium_search import loads_at_rest
 from sarrus.analysis.linear.linear_system import LinearSystem
-from sarrus.analysis.linear.linearize_at import extended, linearize_at, with_dry_friction
+from sarrus.analysis.linear.linearize_at import extended, linearize_at, without_held
 from sarrus.analysis.linear.tolerances import ACTIVATION_MOVING, LINEARIZED_AT_REST
 from sarrus.base.arguments import described
 from sarrus.base.errors import ArgumentError, check_is
@@ -52,16 +52,17 @@ def linearize(
     _check_controls(system, u, more)
     if takes_part(system, contacts):
         require_no_narrow_phase(system, "linear models")
-        require_rest(system, real_array(q), t, "; use linearize_at")
-        tau = with_dry_friction(system, q, None, u, t, tau)
     if isinstance(coordinates, Relation) and not coordinates.has_velocities:
+        if takes_part(system, contacts):
+            _, tau = without_held(system, q, None, u, t, tau)
         system, q, _, tau, coordinates = extended(system, q, None, tau, coordinates, t)
+        contacts = False
     still = np.zeros(system.nv)
     require_rest(system, real_array(q), t, "; use linearize_at")
     model = linearize_at(
-        system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs, contacts=False
+        system, q, still, u, t=t, tau=tau, coordinates=coordinates, outputs=outputs, contacts=contacts
     )
-    a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau, contacts=False).a)
+    a = np.asarray(system.forward_dynamics(model.q, still, model.u, t, tau, contacts=contacts).a)
     x = system.pack(model.q, None, model.u, t)
     name = activations_of(system, x).moving(model.q[system.equations.activation_places], ACTIVATION_MOVING)
     if name is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NoReturn
 
@@ -13,7 +14,7 @@ from sarrus.analysis.linear.in_relation import in_relation
 from sarrus.analysis.linear.linear_system import LinearSystem
 from sarrus.analysis.linear.outputs import output_matrix, rate_name
 from sarrus.analysis.linear.reduction import Chart, Reduced, reduce
-from sarrus.analysis.linear.tolerances import CANCELLED, NO_COORDINATE_RATE, ROWS_CONTRADICT
+from sarrus.analysis.linear.tolerances import CANCELLED, NO_COORDINATE_RATE, ROWS_CONTRADICT, SHARES_MATTER
 from sarrus.analysis.mobility.mobility import mobility
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -36,6 +37,7 @@ from sarrus.dynamics.coordinates.tolerances import WORST_COORDINATES
 from sarrus.dynamics.model.activations import activations_of
 from sarrus.dynamics.model.derivatives import Derivatives, derivatives
 from sarrus.dynamics.results import ForwardDynamics
+from sarrus.dynamics.solve.contact_phase import ContactPhase, phase_at, rubbing
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg import dense
@@ -75,10 +77,14 @@ def linearize_at(
     outputs : names of coordinates and velocities of the mechanism, also dependent ones: "boom" is the coordinate,
         "boom.rate" its velocity. Default: the state.
     contacts : False leaves contacts with Coulomb friction, stops of joints and dry friction out. True: the model is
-        that of the motion with all contacts open, with the dry friction of sliding joints, which is constant. Closed
-        contacts and joints held by dry friction have no linear model: `SolveError` with their names; a contact that
-        sticks is a constraint with ``friction="stick"``. Contacts between geometries without closed form are an
-        `ArgumentError`.
+        that of the smooth phase that begins at the state, with the modes of `System.forward_dynamics` held. Closed
+        contacts and stops stay closed and what sticks stays at its place, as a constraint does: these directions are
+        no states. Rows of a contact that rolls are nonholonomic (at rest they hold the place too). Sliding contacts
+        keep r_t = −μ r_n d, whose direction d and normal force follow the state; the dry friction of a sliding joint
+        is constant. ``model.contacts`` has modes and forces, with the names of contacts on whose shares of the load the
+        model depends although statics does not determine them (``ambiguous``; shares as in runs). At a border of
+        modes (a closed contact without force, slip that begins, friction at its limit) derivatives are one-sided:
+        `SolveError` with the name. Contacts between geometries without closed form are an `ArgumentError`.
 
     Redundant rows change nothing: λ is not unique, the model is. Rows that contradict each other by less than 1e-6 (as
     printed digits do) count as redundant. Massless bodies are allowed if M is positive definite on the motions that the
@@ -90,43 +96,66 @@ def linearize_at(
     ArgumentError
         q or v violate the constraints by more than 1e-5; names do not fit or do not determine the other coordinates.
     SolveError
-        A contact is closed, see ``contacts``; the configuration is singular (its rank, the rank nearby and the
-        dependent closures are given); the constraints contradict each other; there is no acceleration.
+        A border of modes, see ``contacts``; a contact closes with a velocity; no finite forces let a contact slide on;
+        a contact is held and the coordinates are a relation; the configuration is singular (its rank, the rank nearby
+        and the dependent closures are given); the constraints contradict each other; there is no acceleration.
     """
     check_is("linearize_at", system, System)
-    if takes_part(system, contacts):
+    acts, found = takes_part(system, contacts), None
+    if acts:
         require_no_narrow_phase(system, "linear models")
-        tau = with_dry_friction(system, q, v, u, t, tau)
     if isinstance(coordinates, Relation):
+        if acts:
+            found, tau = without_held(system, q, v, u, t, tau)
         if coordinates.has_velocities:
             system.require_no_activations("relations")
-            model, reduced, a, rate = _linearize(system, q, v, u, t, tau, PARTITION, None)
+            model, reduced, a, rate = _linearize(system, q, v, u, t, tau, PARTITION, None, False)
             place = np.array(model.q), model.t, np.array(model.v)
-            return in_relation(model, reduced, a, *trace_relation(system, coordinates, *place), outputs, rate)
+            traced = trace_relation(system, coordinates, *place)
+            return replace(in_relation(model, reduced, a, *traced, outputs, rate), contacts=found)
         system, q, v, tau, coordinates = extended(system, q, v, tau, coordinates, t)
-    return _linearize(system, q, v, u, t, tau, coordinates, outputs)[0]
+        acts = False  # the extended system knows the mechanism's motions alone
+    model = _linearize(system, q, v, u, t, tau, coordinates, outputs, acts)[0]
+    return model if found is None else replace(model, contacts=found)
 
 
 def _linearize(
     system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None,
-    coordinates: Coordinates, outputs: Sequence[str] | None,
+    coordinates: Coordinates, outputs: Sequence[str] | None, contacts: bool,
 ) -> tuple[LinearSystem, Reduced, Array, Array | None]:  # fmt: skip
     """Return (model in linear coordinates, its reduction, acceleration, N or None for the identity)."""
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
     q, v = x[system.parts.q], x[system.parts.v]
-    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau, contacts=False)
+    solved = system.forward_dynamics(q, v, x[system.parts.u], t, tau, contacts=contacts)
     if solved.status is not Status.OK:
         _refuse(system, solved, q, t)
+    found = solved.contacts
+    phase = phase_at(system, solved, q, v, t)
     d = derivatives(system, x, solved.a, solved.multipliers)
-    chart, chosen, velocities = _chart(system, coordinates, d.jacobian, d.rate_v, solved.rank)
+    whole = d if phase is None else phase.extended(d, x, solved.a)
+    chart, chosen, velocities = _chart(system, coordinates, whole, solved.rank, phase)
     if max(chosen.condition, velocities.condition) > WORST_COORDINATES:
         _refuse(system, solved, q, t)
-    reduced = reduce(d if data_of(system).exact else d.times_rows(system.characteristic.rows), chart, v)
+    factors = system.characteristic.rows if phase is None else phase.factors
+    try:
+        reduced = reduce(whole if data_of(system).exact else whole.times_rows(factors), chart, v)
+    except np.linalg.LinAlgError:
+        if phase is None:
+            raise
+        raise SolveError(
+            f"{system.name}: no linear model: no finite forces let {', '.join(phase.names)} slide on",
+            result=found,
+        ) from None
     # what dependent rows gain along motions by digits alone tells nothing: the rank is that of forward dynamics
-    if data_of(system).exact and _contradiction(system, x, solved, d, reduced) > ROWS_CONTRADICT:
+    if data_of(system).exact and _contradiction(system, x, solved, d, reduced, phase) > ROWS_CONTRADICT:
         _refuse(system, solved, q, t)
+    if found is not None and phase is not None:
+        found = replace(
+            found,
+            ambiguous=tuple(dict.fromkeys((*found.ambiguous, *_ambiguous(x, solved.a, phase, reduced)))),
+        )
     n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
     rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
     if chart.own is None and d.rate2 is not None:
@@ -166,33 +195,45 @@ def _linearize(
         coordinate_rows=read_only(chart.coordinate_rows),
         velocity_rows=chart.own,
         tangent_rates=read_only(np.hstack([reduced.rates[:, :n], reduced.rates[:, n + nu : -1]])),
-        at=partial(linearize_at, system, u=x[system.parts.u].copy(), t=t, contacts=False),
+        at=partial(
+            _beside, system, u=x[system.parts.u].copy(), t=t, contacts=contacts, held=phase is not None
+        ),
+        contacts=found,
     )
     return model, reduced, np.array(solved.a), d.rate_v
 
 
-def with_dry_friction(
-    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None
-) -> ArrayLike | None:
-    """Return τ with the friction of sliding joints; `SolveError` if a contact is closed or a joint held."""
-    x = on_constraints(system, q, v, u, t)
-    found = system.forward_dynamics(x[system.parts.q], x[system.parts.v], x[system.parts.u], t, tau).contacts
-    if found is None:
-        return tau
-    refuse_contacts(system, found)
-    return found.force if tau is None else system.checked(tau, system.nv, "tau") + found.force
-
-
-def refuse_contacts(system: System, found: ContactForces, where: str = "") -> None:
-    """Raise `SolveError` if a contact is closed, or a joint held by dry friction, because the motion branches there."""
-    if found.closed:
-        names = ", ".join(map(repr, found.closed))
+def _beside(
+    system: System, q: Array, v: Array, *, u: Array, t: float, contacts: bool, held: bool
+) -> LinearSystem:
+    """Return the model at a state nearby; `SolveError` if contacts are held, which it may not close."""
+    if held:
         raise SolveError(
-            f"{system.name}: no linear model{where}, where {names} may stick, slip or open. contacts=False leaves "
-            "contacts, stops and dry friction out; an active contact with friction='stick' is a constraint",
-            result=found,
-            element=found.closed[0],
+            f"{system.name}: contacts are closed at this state, and need not be at states nearby"
         )
+    return linearize_at(system, q, v, u, t=t, contacts=contacts)
+
+
+def without_held(
+    system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLike | None, t: float, tau: ArrayLike | None
+) -> tuple[ContactForces | None, Array]:
+    """Return the forces of contacts, and τ with the friction of joints that slide.
+
+    Raises `SolveError` if contacts, stops or dry friction hold rows, of which relations know nothing.
+    """
+    x = on_constraints(system, q, v, u, t)
+    q, v = x[system.parts.q], x[system.parts.v]
+    force = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
+    solved = system.forward_dynamics(q, v, x[system.parts.u], t, force)
+    phase = phase_at(system, solved, q, v, t)
+    if phase is not None:
+        raise SolveError(
+            f"{system.name}: a relation gives coordinates of all motions of the mechanism, and "
+            f"{', '.join(phase.names)} leave fewer. Give names of coordinates",
+            element="coordinates",
+        )
+    found = solved.contacts
+    return found, force if found is None else force + rubbing(system, found)
 
 
 def extended(
@@ -214,24 +255,35 @@ def on_constraints(system: System, q: ArrayLike, v: ArrayLike | None, u: ArrayLi
 
 
 def _chart(
-    system: System, coordinates: Coordinates, jacobian: Array, rate: Array | None, rank: int
+    system: System, coordinates: Coordinates, d: Derivatives, rank: int, phase: ContactPhase | None
 ) -> tuple[Chart, IndependentVelocities, IndependentVelocities]:
-    """Return the choice of y and η at a state where A is ``jacobian`` and N is ``rate`` (None: the identity)."""
-    velocities = chosen = choose(system, coordinates, jacobian, rank)
-    nh, holonomic_rank, own = system.nh, rank, None
+    """Return the choice of y and η at a state with the rows of ``d``, those of A at ``rank``."""
+    nh, factors, holonomic_rank, own = system.nh, None, rank, None
     if system.nc > nh:
-        own, holonomic_rank = velocities.rows, min(int(system.workspace().table.holonomic_rank), rank)
+        holonomic_rank = min(int(system.workspace().table.holonomic_rank), rank)
+    if phase is not None:
+        rank, holonomic_rank = phase.ranks(rank, holonomic_rank)
+        nh, factors = nh + int(phase.placed.sum()), phase.factors
+    velocities = chosen = choose(system, coordinates, d.jacobian, rank, factors)
+    if len(d.jacobian) > nh:
+        own = velocities.rows
         automatic = coordinates if isinstance(coordinates, str) and coordinates in AUTOMATIC else PARTITION
-        chosen = choose(system, automatic, jacobian[:nh], holonomic_rank)
+        part = None if factors is None else factors[:nh]
+        chosen = choose(system, automatic, d.jacobian[:nh], holonomic_rank, part)
     in_q = chosen.rows
-    if rate is not None:
-        in_q = rows_of_rates(system, chosen.rows, rate)
+    if d.rate_v is not None:
+        in_q = rows_of_rates(system, chosen.rows, d.rate_v)
         in_q[np.abs(in_q) < NO_COORDINATE_RATE] = 0.0
     return Chart(chosen.rows, in_q, own, holonomic_rank, rank, nh), chosen, velocities
 
 
 def _contradiction(
-    system: System, x: Array, solved: ForwardDynamics, d: Derivatives, reduced: Reduced
+    system: System,
+    x: Array,
+    solved: ForwardDynamics,
+    d: Derivatives,
+    reduced: Reduced,
+    phase: ContactPhase | None,
 ) -> float:
     """Return the relative change of uᵀA along the motions, for a combination of rows with uᵀA = 0.
 
@@ -241,16 +293,41 @@ def _contradiction(
         return 0.0
     weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, reduced.left_null.shape[1]))
     combination = dense.product(reduced.left_null, weights)
-    change, typical = (
-        (derivatives(system, x, solved.a, solved.multipliers + other).force_q - d.force_q)[:, : system.nv]
-        for other in (combination, np.abs(combination))
-    )
-    count = reduced.tangent.shape[1] - (system.nv - solved.rank)
+
+    def change_with(more: Array) -> Array:
+        own, forces = (more, None) if phase is None else phase.split(more, friction=False)
+        change = derivatives(system, x, solved.a, solved.multipliers + own).force_q - d.force_q
+        if phase is not None and forces is not None:
+            change -= phase.tangent(x, solved.a, forces)["force_q"]
+        return change[:, : system.nv]
+
+    change, typical = change_with(combination), change_with(np.abs(combination))
+    count = reduced.tangent.shape[1] - reduced.unpushed.shape[1]
     ways, motions = reduced.tangent[: system.nv, :count], reduced.tangent[system.nv :, count:]
     rows = np.linalg.norm(d.jacobian) * np.linalg.norm(combination)
     largest = max(np.linalg.norm(change), CANCELLED * (np.linalg.norm(typical) + rows))
     size = float(largest * np.linalg.norm(ways) * np.linalg.norm(motions))
     return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
+
+
+def _ambiguous(x: Array, a: Array, phase: ContactPhase, reduced: Reduced) -> tuple[str, ...]:
+    """Return the sliding contacts whose shares of the load change the model although statics does not determine them.
+
+    Their friction turns with the slip, each by its own normal force.
+    """
+    if not phase.sliding or reduced.left_null.shape[1] == 0:
+        return ()
+    weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, reduced.left_null.shape[1]))
+    shares, nv = phase.split(dense.product(reduced.left_null, weights))[1], len(phase.rows.T)
+    slip_q, sizes = phase.tangent(x, a, phase.forces)["slip_q"], list[float]()
+    for forces in (shares / np.abs(shares).max(), phase.forces / np.abs(phase.forces).max()):
+        turned = phase.turning(np.hstack([slip_q[:, :nv], phase.rows]), forces)
+        sizes.append(float(np.linalg.norm(dense.product(reduced.unpushed.T, turned, reduced.tangent))))
+    if not sizes[0] > SHARES_MATTER * sizes[1]:
+        return ()
+    return tuple(
+        one.name for one in phase.sliding if abs(shares[one.normal]) > SHARES_MATTER * np.abs(shares).max()
+    )
 
 
 def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoReturn:

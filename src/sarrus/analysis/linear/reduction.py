@@ -10,7 +10,7 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.model.derivatives import Derivatives
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
-from sarrus.kernels.linalg.projected import projected_rates
+from sarrus.kernels.linalg.projected import projected_rates, unpushed_by
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 
 
@@ -36,7 +36,8 @@ class Reduced:
 
     ``tangent`` (2 nv, n): (N⁺δq, δv) for unit changes of (y, η); ``in_time`` (2 nv,): per second at constant (y, η);
     ``rates`` (2 nv, n + nu + 1): derivatives of (N⁺q̇, a) with respect to (y, η), u and t; ``matrix`` (n, n + nu + 1):
-    derivatives of (ẏ, η̇); ``left_null`` (nc, nc − rank): combinations of rows of A that vanish.
+    derivatives of (ẏ, η̇); ``left_null`` (nc, nc − rank): combinations of rows of A that vanish; ``unpushed`` (nv, dof):
+    motions on which the forces of the rows do no work.
     """
 
     tangent: Array
@@ -44,6 +45,7 @@ class Reduced:
     rates: Array
     matrix: Array
     left_null: Array
+    unpushed: Array
 
 
 class Rows:
@@ -53,7 +55,7 @@ class Rows:
     """
 
     def __init__(self, jacobian: Array, rank: int, rows: Array) -> None:
-        parts = at_rank(jacobian, rank)
+        self.parts = parts = at_rank(jacobian, rank)
         self.left, self.right, self.left_null = parts.left / parts.kept, parts.right, parts.left_null
         self.rows = rows
         self.basis = dense.solve(product(rows, parts.null).T, parts.null.T).T
@@ -67,10 +69,11 @@ class Rows:
 def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
     """Return the model with the dependent motions eliminated.
 
-    On the constraints δq = K δy and δv = D δy + K δη with A D = −∂ψ K, and at given changes of state [M, −Aᵀ; A, 0]
-    (δa, δλ) = −(δF, δG); Kᵀ removes δλ (Spencer 2004, section 4.2 and appendix B, where K̇ and K̈ correspond to D and
-    A⁺δG here). Redundant rows are solved in the least-squares sense, which is exact if they are consistent; any λ with
-    the same constraint force Aᵀλ gives the same result.
+    On the constraints δq = K δy and δv = D δy + K δη with A D = −∂ψ K, and at given changes of state [M, −Pᵀ; A, 0]
+    (δa, δλ) = −(δF, δG), with P = A unless rows act along other rows (``push``). Lᵀ with P L = 0 removes δλ, L = K for
+    P = A (Spencer 2004, section 4.2 and appendix B, where K̇ and K̈ correspond to D and A⁺δG here). Redundant rows are
+    solved in the least-squares sense, which is exact if they are consistent; any λ with the same constraint force Aᵀλ
+    gives the same result.
     """
     nv, chained = d.mass.shape[0], chart.own is None
     velocity = Rows(d.jacobian, chart.rank, chart.rows if chart.own is None else chart.own)
@@ -97,7 +100,8 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
     force = columns(d.force_q, d.force_v, -d.actuation)
     bias = columns(d.bias_q, d.bias_v, np.zeros((len(d.bias_q), nu)))
     particular = velocity.solve(-bias)
-    ydd = projected_rates(k, d.mass, force, particular)
+    left = None if d.push is None else unpushed_by(velocity.parts, d.push)
+    ydd = projected_rates(k, d.mass, force, particular, unpushed=left)
     acceleration = particular + product(k, ydd)
     if chained and d.rate2_q is not None and d.rate2_v is not None:
         of_rate = columns(d.rate2_q, d.rate2_v, np.zeros((len(d.rate2_q), nu)))
@@ -123,4 +127,5 @@ def reduce(d: Derivatives, chart: Chart, v: Array) -> Reduced:
         rates=np.vstack([velocities, acceleration]),
         matrix=np.vstack([of_y, ydd]) + 0.0,  # no −0
         left_null=velocity.left_null,
+        unpushed=k if left is None else left,
     )

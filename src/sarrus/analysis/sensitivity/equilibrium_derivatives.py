@@ -18,6 +18,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, residual_force, row_terms, terms, variables
+from sarrus.dynamics.solve.contact_phase import ContactPhase, phase_at
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
@@ -31,7 +32,8 @@ class EquilibriumSensitivity:
     ----------
     dq, dq_du : (nq, np), (nq, nu) derivative of the coordinates; quaternions keep unit length.
     along, along_du : (nv, np), (nv, nu) the same along velocities, q ⊕ along δp.
-    constraint_force : (nv, np) derivative of Aᵀλ, which is unique even if λ is not.
+    constraint_force : (nv, np) derivative of Aᵀλ, which is unique even if λ is not; with the forces Jᵀr of contacts,
+        stops and dry friction.
     q, u : the equilibrium. names, parameter_names, input_names : of rows and columns.
     """
 
@@ -97,8 +99,9 @@ def equilibrium_derivatives(
 
     At an equilibrium Zᵀf(q, p) = 0 with f = k + S u − h + τ, and φ(q, p) = 0; both are differentiated exactly. With
     redundant rows λ is not unique, the result is. With nonholonomic rows equilibria form a surface, and the derivative
-    is the shortest way to the next one. Activations of actuators follow their controls, and currents of windings u / R;
-    at a limit they are constant.
+    is the shortest way to the next one. Closed contacts and stops remain closed and what sticks remains at its place,
+    as with closures (`sr.linearize`); coefficients of friction and limits are no parameters. Activations of actuators
+    follow their controls, and currents of windings u / R; at a limit they are constant.
 
     Parameters
     ----------
@@ -110,8 +113,10 @@ def equilibrium_derivatives(
     ArgumentError
         q is no equilibrium, or a name is unknown.
     SolveError
-        The configuration is singular; the stiffness is singular, so that the equilibrium is not isolated; redundant
-        rows cannot follow a parameter, which is named; an activation integrates its control and has no equilibrium.
+        A border of modes (see `sr.linearize_at`); a parameter moves a contact that rolls on a curved surface, whose new
+        place is not known; the configuration is singular; the stiffness is singular, so that the equilibrium is not
+        isolated; redundant rows cannot follow a parameter, which is named; an activation integrates its control and has
+        no equilibrium.
     """
     check_is("equilibrium_derivatives", system, System)
     return _Rest(system, q, u, t, tau, parameters).sensitivity()
@@ -136,6 +141,13 @@ def eigenvalue_derivatives(
     check_is("eigenvalue_derivatives", system, System)
     system.require_no_activations("derivatives of eigenvalues")
     rest = _Rest(system, q, u, t, tau, parameters)
+    if rest.phase is not None:
+        name = rest.phase.names[0]
+        raise SolveError(
+            f"{system.name}: derivatives of eigenvalues do not know {name!r}, which is closed or sticks here; make it "
+            "a constraint (a closure, or a contact with friction='stick'), or take differences of sr.linearize",
+            element=name,
+        )
     follows = rest.sensitivity()
     columns, z = rest.columns, rest.rows.null
     mass = z.T @ rest.terms.mass @ z
@@ -190,17 +202,53 @@ class _Rest:
         self.x = system.pack(model.q, None, model.u, t)
         if tau is not None:
             self.x[system.parts.tau] = system.checked(tau, system.nv, "tau")
-        self.multipliers = np.asarray(model.multipliers)
-        self.terms = self._terms(self.multipliers)
+        self.multipliers, self.phase = np.asarray(model.multipliers), None
+        if model.contacts is not None:
+            still = np.zeros(system.nv)
+            solved = system.forward_dynamics(model.q, still, model.u, t, tau)
+            self.phase = phase_at(system, solved, model.q, still, t)
+        self.forces = np.zeros(0) if self.phase is None else self.phase.forces
+        self.terms = self._terms(self.multipliers, self.forces)
         self.row_terms: RowTerms = row_terms(system, self.x, np.zeros(system.nv), np.zeros(system.nc))
-        self.rows = at_rank(self.terms.jacobian, model.rank)
+        self.jacobian, self.position, nh, rank = (
+            self.terms.jacobian,
+            self.row_terms.position,
+            system.nh,
+            model.rank,
+        )
+        if self.phase is not None:
+            self.jacobian, self.position = self._with_contacts(self.phase)
+            nh, rank = nh + int(self.phase.placed.sum()), self.phase.ranks(rank, rank)[0]
+        self.rows = at_rank(self.jacobian, rank)
         ways = len(model.coordinates)
-        self.closing = at_rank(self.terms.jacobian[: system.nh], system.nv - ways)
+        self.holonomic = self.jacobian[:nh]
+        self.closing = at_rank(self.holonomic, system.nv - ways)
         self.stiffness = self.terms.force[:, self.columns.q] @ self.row_terms.basis
 
-    def _terms(self, multipliers: Array) -> Terms:
-        """Return the derivatives at the equilibrium, where activations follow u and the parameters."""
+    def _with_contacts(self, phase: ContactPhase) -> tuple[Array, Array]:
+        """Return the rows that hold in the phase, and the derivatives by z of the positions that they hold."""
+        system, order, by = self.system, phase.order, phase.scales[:, None]
+        slopes = phase.slopes(self.x, np.ones(system.nv), phase.forces)
+        for k in phase.without_place:
+            moved = np.abs(slopes.forward[k, self.columns.p]) + np.abs(slopes.position[k, self.columns.p])
+            for name, place in zip(self.names, self.places):
+                if moved[place] > 0.0:
+                    raise SolveError(
+                        f"{system.name}: {name!r} moves a contact that rolls on a surface, whose new place is not "
+                        "known: no derivative by it",
+                        element=name,
+                    )
+        jacobian = np.vstack([self.terms.jacobian, by * phase.rows[phase.held]])[order]
+        return jacobian, np.vstack([self.row_terms.position, by * slopes.position[phase.held]])
+
+    def _terms(self, multipliers: Array, forces: Array) -> Terms:
+        """Return the derivatives at the equilibrium, where activations follow u and the parameters.
+
+        ``forces`` are those of contacts, stops and dry friction, all rows.
+        """
         system, d = self.system, terms(self.system, self.x, np.zeros(self.system.nv), multipliers)
+        if self.phase is not None:
+            d = replace(d, force=d.force - self.phase.slopes(self.x, np.zeros(system.nv), forces).backward)
         self.settled = _settled(system, d, self.columns)
         activations = slice(system.nq - len(self.settled), system.nq)
         if not len(self.settled):
@@ -225,7 +273,7 @@ class _Rest:
         """Return the derivatives of the equilibrium."""
         system, n, basis = self.system, len(self.names), self.row_terms.basis
         along = self.along
-        free = self._terms(np.zeros(system.nc))  # forces without those of the constraints
+        free = self._terms(np.zeros(system.nc), np.zeros(len(self.forces)))  # without those of rows
         force = free.force[:, self.columns.q] @ basis @ along + free.force[:, self.chosen]
         moved = basis @ along
         moved[system.nq - len(self.settled) :] = self.settled[:, self.chosen]
@@ -245,9 +293,9 @@ class _Rest:
 
     def _followed(self, d: Terms) -> Array:
         system, z = self.system, self.rows.null
-        opened = self.row_terms.position[:, self.chosen]
+        opened = self.position[:, self.chosen]
         closing = -self.closing.inverse @ opened
-        left = np.linalg.norm(self.terms.jacobian[: system.nh] @ closing + opened, axis=0)
+        left = np.linalg.norm(self.holonomic @ closing + opened, axis=0)
         if np.any(left > ROWS_FOLLOW * (1.0 + np.linalg.norm(opened, axis=0))):
             worst = int(left.argmax())
             name = self.names[worst]
@@ -272,8 +320,11 @@ class _Rest:
         """
         rng = np.random.default_rng(7)
         unseen = self.rows.left_null @ rng.uniform(0.5, 1.5, self.rows.left_null.shape[1])
-        size = max(1.0, float(np.linalg.norm(self.multipliers)))
-        other = self._followed(self._terms(self.multipliers + size * unseen))
+        size = max(1.0, float(np.linalg.norm(self.multipliers)), float(np.abs(self.forces).max(initial=0.0)))
+        more, forces = (unseen, self.forces) if self.phase is None else self.phase.split(unseen)
+        if self.phase is not None:
+            forces = self.forces + size * forces
+        other = self._followed(self._terms(self.multipliers + size * more, forces))
         gap = np.abs(other - found).max(axis=0, initial=0.0)
         if np.any(gap > VERIFIED * (1.0 + np.abs(found).max(axis=0, initial=0.0))):
             worst = [*self.names, *self.system.actuator_names][int(gap.argmax())]

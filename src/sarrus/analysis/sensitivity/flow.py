@@ -60,6 +60,10 @@ class Flow:
         self.split, self._separated, self._largest = False, False, work.typical_pivot
         self._smallest, self._met = 0.0, list(range(work.nc))  # at a stage, and the rows that are met there
         self._last: tuple[float, float] | None = None  # smallest pivot before the last step, and its length
+        #: rows that hold positions, among all rows, and their rank; rank of all rows
+        self.places, self.rank_of_places, self.rank_of_rows = (
+            np.arange(work.nh), self.holonomic_rank, self.rank
+        )  # fmt: skip
 
     def start(self, x: Array) -> Point:
         """Return the state x on the constraints, with every direction projected."""
@@ -158,66 +162,98 @@ class Flow:
 
     def _change(self, d: Terms, point: Point) -> Array:
         """Return the derivative of (q̇, v̇) at a point."""
-        rows, bias = at_rank(d.jacobian[self._met], self.rank), d.bias[self._met] @ point.along
-        accelerated = acceleration_change(rows, d.mass, d.force @ point.along, bias)
+        met = self._met_rows(d)
+        rows, bias = at_rank(d.jacobian[met], self.rank_of_rows), d.bias[met] @ point.along
+        push = None if d.push is None else d.push[met]
+        accelerated = acceleration_change(rows, d.mass, d.force @ point.along, bias, push)
         return np.vstack([d.rate @ point.along, accelerated])
 
     def projected(self, point: Point) -> Point:
-        """Return a point brought back to unit quaternions and to the constraints, positions and velocities."""
+        """Return a point brought back to unit quaternions and to the rows, positions and velocities."""
         point = self._normalized(point)
-        system, c = self.work, self.columns
-        if not system.nc:
+        system, c, places = self.work, self.columns, self.places
+        count = len(self._rows(point.x).jacobian)
+        if not count:
             return point
-        x, along = point.x.copy(), point.along.copy()
-        nh, first = system.nh, None
-        if nh:  # the first correction; those that follow are as small as its square, in the same metric
-            rows, metric = at_rank(self._jacobian(x)[:nh], self.holonomic_rank), self._rows(x).metric
+        x, along, first = point.x.copy(), point.along.copy(), None
+        if len(
+            places
+        ):  # the first correction; those that follow are as small as its square, in the same metric
+            here = self._rows(x)
+            rows, metric = at_rank(here.jacobian[places], self.rank_of_places), here.metric
             first = metric
-            s = correction(rows, metric, system.compiled.function("position_residual")(x))
-            mu = np.zeros(system.nc)
-            mu[:nh] = rows.inverse.T @ (metric @ s)
-            d = row_terms(system, x, s, mu)
+            s = correction(rows, metric, self._gaps(x))
+            mu = np.zeros(count)
+            mu[places] = rows.inverse.T @ (metric @ s)
+            d = self._row_terms(x, s, mu)
             change = acceleration_change(
-                rows, metric, (d.heavy - d.backward) @ along, (d.position + d.forward[:nh]) @ along
+                rows, metric, (d.heavy - d.backward) @ along, (d.position + d.forward[places]) @ along
             )
             along[c.q] += d.basis @ change + d.turning @ along
             x[c.q] += d.basis @ s
             point = self._normalized(Point(x, along))
             x, along = point.x.copy(), point.along.copy()
         before = x.copy()
-        if system.project(x) < 0:
+        if not self._close(x):
             raise SolveError(
                 f"{system.name}: a stage ends too far from the constraints to be projected; take a smaller dt"
             )
         before[c.q] = x[c.q]
         along = self._tangent(Point(x, along), velocities=False, metric=first).along
-        rows, metric = at_rank(self._jacobian(before), self.rank), self._rows(before).metric
-        s = correction(rows, metric, system.compiled.function("velocity_residual")(before))
-        d = row_terms(system, before, s, rows.inverse.T @ (metric @ s))
+        here = self._rows(before)
+        rows, metric = at_rank(here.jacobian, self.rank_of_rows), here.metric
+        s = correction(rows, metric, self._slips(before))
+        d = self._row_terms(before, s, rows.inverse.T @ (metric @ s))
         along[c.v] += acceleration_change(
             rows, metric, (d.heavy - d.backward) @ along, (d.velocity + d.forward) @ along
         )
         # Holonomic rows are linear in v, so that one correction is all; others may need more.
-        return Point(x, along) if system.nc == nh else self._tangent(Point(x, along))
+        return Point(x, along) if system.nc == system.nh else self._tangent(Point(x, along))
 
     def _tangent(self, point: Point, velocities: bool = True, metric: Array | None = None) -> Point:
-        """Return a point on the constraints with its directions projected on them, in a given metric or the kinetic one
+        """Return a point on the rows with its directions projected on them, in a given metric or the kinetic one
         there.
         """
-        system, c = self.work, self.columns
-        along, nh = point.along.copy(), system.nh
+        c, places = self.columns, self.places
+        along = point.along.copy()
         d = self._rows(point.x)
         metric = d.metric if metric is None else metric
-        if nh:
-            rows = at_rank(d.jacobian[:nh], self.holonomic_rank)
+        if len(places):
+            rows = at_rank(d.jacobian[places], self.rank_of_places)
             along[c.q] += d.basis @ correction(rows, metric, d.position @ along)
-        if velocities and system.nc:
-            rows = at_rank(d.jacobian, self.rank)
+        if velocities and len(d.jacobian):
+            rows = at_rank(d.jacobian, self.rank_of_rows)
             along[c.v] += correction(rows, metric, d.velocity @ along)
         return Point(point.x, along)
 
+    # --- rows that hold; a phase with contacts has more -------------------------------------------------
+
     def _rows(self, x: Array) -> RowTerms:
-        return row_terms(self.work, x, np.zeros(self.work.nv), np.zeros(self.work.nc))
+        return self._row_terms(x, np.zeros(self.work.nv), None)
+
+    def _row_terms(self, x: Array, w: Array, mu: Array | None) -> RowTerms:
+        """Return the derivatives of all rows for w (nv,) and multipliers of all rows (None: zero).
+
+        ``position`` has the rows of ``places`` only.
+        """
+        return row_terms(self.work, x, w, np.zeros(self.work.nc) if mu is None else mu)
+
+    def _met_rows(self, d: Terms) -> list[int]:
+        """Return the rows that are met at the present stage."""
+        del d
+        return self._met
+
+    def _gaps(self, x: Array) -> Array:
+        """Return the residuals of the rows of ``places``."""
+        return self.work.compiled.function("position_residual")(x)
+
+    def _slips(self, x: Array) -> Array:
+        """Return the residuals of the velocities of all rows."""
+        return self.work.compiled.function("velocity_residual")(x)
+
+    def _close(self, x: Array) -> bool:
+        """Bring q and v of x to the rows in place; return False if that fails."""
+        return not self.work.nc or self.work.project(x) >= 0
 
     def _jacobian(self, x: Array) -> Array:
         return self.work.compiled.function("jacobian")(x).reshape(self.work.nc, self.work.nv)

@@ -19,10 +19,11 @@ from sarrus.analysis.sensitivity.crossings import (
 )
 from sarrus.analysis.sensitivity.flow import Flow, Point
 from sarrus.analysis.sensitivity.parameters import chosen_parameters
+from sarrus.analysis.sensitivity.phase_flow import PhaseFlow, flow_of
 from sarrus.analysis.sensitivity.step import change_names, refuse_limited
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
-from sarrus.dynamics.contacts.contact_state import require_no_dry_friction
+from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
 from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.state_functions import StateFunction, trace_function
 from sarrus.dynamics.solve.workspace import Workspace
@@ -73,6 +74,7 @@ def motion_derivatives(
     force: StateFunction | None = None,
     parameters: Sequence[str] | None = None,
     every: int = 1,
+    contacts: bool = True,
 ) -> MotionSensitivity:
     """Return a `MotionSensitivity`: a simulation with "rk4" in steps dt and its derivatives.
 
@@ -90,29 +92,39 @@ def motion_derivatives(
     control, force : u(q, v, t) and τ(q, v, t), or of (q, v, t, p), traced over CasADi symbols.
     parameters : names from ``system.parameters``; default: all except switches.
     every : number of steps between two records of derivatives; the end is recorded too.
+    contacts : as in `sr.sensitivity.step_derivatives`: the motion is one smooth phase, with the modes of contacts,
+        stops and dry friction at the start. What changes a mode later is an error. False leaves them out.
 
     Raises
     ------
     ArgumentError
-        As in `sr.simulate`; an unknown name; joints with dry friction; a drive whose speed jumps.
+        As in `sr.simulate`; an unknown name; contacts between geometries without closed form; a drive whose speed
+        jumps.
     SolveError
-        The motion has no derivative: a contact or closure switches, a joint or an actuator reaches its limit, or
+        The motion has no derivative: a contact, stop, dry friction or closure changes its mode during the motion, or is
+        at a border of modes at its start; it passes a singular configuration while contacts are closed; an actuator
+        reaches its limit; or
         neighbouring motions turn back or take another branch at a singular configuration (in a parameter, which is
         named, or in the start); the time is given.
     """
     check_is("motion_derivatives", system, System)
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
-    system.require_no_contacts("derivatives of a motion")
-    require_no_dry_friction(system, "derivatives of a motion")
+    acts = takes_part(system, contacts)
+    if acts:
+        require_no_narrow_phase(system, "derivatives of a motion")
     work = system.workspace()
     refuse_jumps(work, work.normalized(q), t0, duration, "derivatives of a motion")
     names, places = chosen_parameters(system, parameters)
-    run = simulate(system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force)
-    _refuse(system, run)
+    method = "rk4" if acts else None
+    run = simulate(
+        system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force, method=method, switching=contacts
+    )  # fmt: skip
+    _refuse(system, run, acts)
     driven = _driven(system.workspace().copy(), control, force)
-    flow = Flow(driven, driven.pack(run.q[0], run.v[0], None, float(run.t[0])), places)
-    raw, change = _along(system, flow, run, names)
+    start = driven.pack(run.q[0], run.v[0], None, float(run.t[0]))
+    flow = flow_of(driven, start, places, acts)
+    raw, change = _along(system, flow, run, names, start[driven.parts.tau])
     kept = [k for k in range(len(run.t)) if k % every == 0 or k == len(run.t) - 1]
     raw, change = raw[kept], change[kept]
     nv, c, n = system.nv, flow.columns, flow.size
@@ -132,21 +144,38 @@ def motion_derivatives(
     )
 
 
-def _along(system: System, flow: Flow, run: Trajectory, names: Sequence[str]) -> tuple[Array, Array]:
-    """Return the derivatives of z = (q, v, u, p), and of the changes of state, at every record (N, …, directions)."""
+def _along(
+    system: System, flow: Flow, run: Trajectory, names: Sequence[str], tau: Array
+) -> tuple[Array, Array]:
+    """Return the derivatives of z = (q, v, u, p), and of the changes of state, at every record (N, …, directions).
+
+    ``tau`` (nv,) is the constant friction of joints that slide.
+    """
     t, work = run.t, flow.work
     crossings = crossings_of(run)
+    if crossings and isinstance(flow, PhaseFlow):
+        raise SolveError(
+            f"{system.name}: no derivatives through the singular configuration at t = {crossings[0].time:g} s while "
+            f"{flow.phase.names[0]!r} is closed or sticks",
+            element=flow.phase.names[0],
+        )
+
+    def state(k: int) -> Array:
+        x = work.pack(run.q[k], run.v[k], None, float(t[k]))
+        x[work.parts.tau] = tau
+        return x
+
     neighbours = System.of_model(work.model, dict(work.parameters), system.options) if crossings else system
     across = {crossing.first: crossing for crossing in crossings}
 
     def follow(point: Point, k: int, to: int, method: str = "rk4", *, near: bool = False) -> Point:
         along = flow.step(point, float(t[to] - t[k]), method, near=near).along
-        return Point(work.pack(run.q[to], run.v[to], None, float(t[to])), along)
+        return Point(state(to), along)
 
     def record(k: int, point: Point) -> None:
         raw[k], change[k], known[k] = point.along, flow.in_tangent(point), True
 
-    point, k = flow.start(work.pack(run.q[0], run.v[0], None, float(t[0]))), 0
+    point, k = flow.start(state(0)), 0
     raw = np.zeros((len(t), *point.along.shape))
     change, known = np.zeros((len(t), flow.size, point.along.shape[1])), np.zeros(len(t), dtype=bool)
     record(0, point)
@@ -191,10 +220,15 @@ def _driven(system: Workspace, control: StateFunction | None, force: StateFuncti
     return with_force(system, total)
 
 
-def _refuse(system: System, run: Trajectory) -> None:
-    """Raise `SolveError` if the motion has no derivative."""
-    if run.switches:
-        first = run.switches[0]
+def _refuse(system: System, run: Trajectory, contacts: bool) -> None:
+    """Raise `SolveError` if the motion has no derivative; with ``contacts`` modes are found as it begins."""
+    begins = [
+        s
+        for s in run.switches
+        if contacts and s.time == run.t[0] and not (s.bounced or s.opened or s.sticking)
+    ]
+    if later := [s for s in run.switches if s not in begins]:
+        first = later[0]
         names = dict.fromkeys(
             (*first.closed, *first.opened, *first.bounced, *first.slipping, *first.sticking)
         )

@@ -11,15 +11,13 @@ from numpy.typing import ArrayLike
 from sarrus.analysis.linear.linearize_at import on_constraints
 from sarrus.analysis.linear.outputs import rate_name
 from sarrus.analysis.sensitivity.crossings import across
-from sarrus.analysis.sensitivity.flow import Flow
 from sarrus.analysis.sensitivity.parameters import chosen_parameters
+from sarrus.analysis.sensitivity.phase_flow import PhaseFlow, flow_of, require_one_phase
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import positive_number
-from sarrus.dynamics.contacts.contact_state import require_no_dry_friction
-from sarrus.dynamics.model.joint_limits import joint_limits
+from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
 from sarrus.dynamics.system import System
-from sarrus.kernels.contact.tolerances import AT_BOUND
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
 
 
@@ -68,6 +66,7 @@ def step_derivatives(
     dt: float = 1e-3,
     tau: ArrayLike | None = None,
     parameters: Sequence[str] | None = None,
+    contacts: bool = True,
 ) -> StepDerivatives:
     """Return the `StepDerivatives` of one step of `sr.simulate` with method "rk4" and stabilization "projection".
 
@@ -84,6 +83,10 @@ def step_derivatives(
     t : time [s]. dt : length of the step [s].
     tau : (nv,) applied generalized force, constant.
     parameters : names from ``system.parameters``; default: all except switches.
+    contacts : True: contacts with Coulomb friction, stops of joints and dry friction act with the modes at the start
+        of the step, and the derivatives are those of the smooth phase (`sr.linearize_at`). A step in which a mode
+        changes is an error, also where a stop is met. What sticks keeps its place; a change of this place is a change
+        of the start like others. False leaves them out.
 
     Redundant rows are cut to the generic rank, as in the simulator. Rows that are dependent on the constraints only
     separate at the stages, and the derivatives then differ from those of the discrete step by the order of its own
@@ -94,28 +97,33 @@ def step_derivatives(
     Raises
     ------
     ArgumentError
-        q or v violate the constraints by more than 1e-5; an unknown name; contacts with Coulomb friction or between
-        geometries; joints with dry friction; a drive whose speed jumps in the step.
+        q or v violate the constraints by more than 1e-5; an unknown name; contacts between geometries without closed
+        form; a drive whose speed jumps in the step.
     SolveError
-        A joint or an activation is at its limit or reaches it in the step; a stage has no acceleration, a lower rank,
+        A contact, stop or dry friction is at a border of modes, or its mode changes in the step (the time is given); an
+        activation is at its limit or reaches it in the step; a stage has no acceleration, a lower rank,
         or contradicting constraints; neighbouring motions turn back or take another branch at a singular
         configuration in the step, in the start or in a parameter, which is named.
     """
     check_is("step_derivatives", system, System)
     dt = positive_number(dt, f"{system.name}: dt", unit=" [s]", element="dt")
-    system.require_no_contacts("derivatives of a step")
-    require_no_dry_friction(system, "derivatives of a step")
+    acts = takes_part(system, contacts)
+    if acts:
+        require_no_narrow_phase(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
     refuse_jumps(system.workspace(), system.normalized(q), t, float(dt), "derivatives of a step")
     x = on_constraints(system, q, v, u, t)
     if tau is not None:
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
-    flow = Flow(system.workspace().copy(), x, places, inputs=range(system.nu))
-    begun = flow.start(x)
-    h = float(dt)
-    end = across(system, flow, begun, h, names) if flow.may_cross(begun, h) else flow.step(begun, h)
+    applied = x[system.parts.tau].copy()
+    work = system.workspace().copy()
+    flow = flow_of(work, x, places, acts, inputs=range(system.nu))
+    begun, h = flow.start(x), float(dt)
+    crosses = not isinstance(flow, PhaseFlow) and flow.may_cross(begun, h)
+    end = across(system, flow, begun, h, names) if crosses else flow.step(begun, h)
     states = [point.x[system.parts.q] for point in (begun, end)]
-    _refuse_stops(system, *states)
+    if acts:
+        require_one_phase(work, begun.x, end.x, applied)
     refuse_limited(system, np.array(states), np.array([t, t + dt]))
     f, g, p = np.split(flow.in_tangent(end), [flow.size, flow.size + system.nu], axis=1)
     return StepDerivatives(
@@ -131,20 +139,6 @@ def step_derivatives(
         input_names=tuple(system.actuator_names),
         parameter_names=names,
     )
-
-
-def _refuse_stops(system: System, before: Array, after: Array) -> None:
-    """Raise `SolveError` if a joint is at or beyond its limit, or reaches it between two configurations."""
-    limits = joint_limits(system)
-    gaps = [-limits.signs * (q[limits.places] - limits.bounds) for q in (before, after)]
-    near = AT_BOUND / system.characteristic.coordinates[limits.places]
-    met = (gaps[0] <= near) | (gaps[1] <= near)
-    if met.any():
-        name = limits.names[int(met.argmax())]
-        raise SolveError(
-            f"{system.name}: no derivatives of a step in which {name!r} is at or beyond its limit",
-            element=name,
-        )
 
 
 def refuse_limited(system: System, q: Array, t: Array) -> None:

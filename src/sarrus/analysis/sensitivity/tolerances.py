@@ -60,3 +60,10 @@ VERIFIED = 1e-5
 # [1, of a step] Part of a step after which the fall of singular values is measured. The difference keeps half
 # of the digits.
 LOOK_AHEAD = 1e-3
+
+# [1] Weight of rows with friction beside rows of gaps. A change that contradicts both keeps the gap: its error
+# falls by the square of this in each correction.
+WEIGHT_OF_PLACES = 1e-3
+
+# [rounds] Corrections after the first one at the end of a step; each is of the order of the square of the one before.
+PHASE_CLOSINGS = 3

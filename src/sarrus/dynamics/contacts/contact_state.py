@@ -24,7 +24,6 @@ from sarrus.codegen import NativeFunction
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.rope_texts import LIFTS, beyond_length
 from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK, OUT_OF_REACH
-from sarrus.dynamics.model.derivatives import along
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
@@ -264,17 +263,6 @@ def require_no_narrow_phase(system: Evaluations, what: str) -> None:
         )
 
 
-def require_no_dry_friction(system: Evaluations, what: str) -> None:
-    """Raise `ArgumentError` if joints have dry friction, which ``what`` does not support."""
-    rubbing = dry_names(system)
-    if rubbing:
-        raise ArgumentError(
-            f"{system.name}: {what} do not support dry friction of joints and tendons "
-            f"({', '.join(map(repr, rubbing))}); give these friction=0, or damping",
-            element=rubbing[0],
-        )
-
-
 def dry_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the tendons and of the joint velocities with dry friction."""
     lengths = (length.name.removesuffix(".friction") for length in system.equations.dry_lengths)
@@ -388,31 +376,6 @@ def step_gaps(system: Evaluations) -> NativeFunction:
 def contact_motion_function(system: Evaluations) -> NativeFunction:
     """Return the function of x for `motion_outputs`."""
     return system.compiled.named("touch motion", partial(motion_outputs, system))
-
-
-def contact_tangent(system: Evaluations) -> NativeFunction:
-    """Return the function of [x | a | f] for `tangent_outputs`: a (nv,), f the forces on the rows."""
-    rows = system.equations.row_rates.numel()
-    return system.compiled.named(
-        "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
-    )
-
-
-def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, ca.SX]:
-    """Return the derivatives of Hᵀ f, H a + Ḣ v and H v (`kernels.memory.contact_layout.PhaseTangent`).
-
-    H are the rows of the contacts, f the forces on them.
-    """
-    motion, v = motion_outputs(system), system.equations.v
-    force, bias = motion["rows"].T @ forces, motion["rows"] @ a + motion["bias"]
-    ends = np.cumsum([0, system.nv, bias.numel(), bias.numel()]).tolist()
-    by_place = ca.vertsplit(along(system, ca.vertcat(force, bias, motion["rates"])), ends)
-    return {
-        "force_q": by_place[0],
-        "bias_q": by_place[1],
-        "bias_v": ca.jacobian(bias, v),
-        "slip_q": by_place[2],
-    }
 
 
 @dataclass(frozen=True, eq=False)

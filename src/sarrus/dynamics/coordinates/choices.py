@@ -38,10 +38,15 @@ class IndependentVelocities:
 
 
 def choose(
-    system: Evaluations, coordinates: Coordinates, jacobian: Array, rank: int
+    system: Evaluations,
+    coordinates: Coordinates,
+    jacobian: Array,
+    rank: int,
+    factors: Array | None = None,
 ) -> IndependentVelocities:
     """Return independent velocities for A = ``jacobian`` (m × nv) of the given rank.
 
+    factors : (m,) of rows, to characteristic units; by default those of the constraints.
     coordinates : "partition", generalized coordinate partitioning: the coordinates that are no pivots of QR with column
         pivoting of A (Wehage and Haug 1982); "tangent-space" (Potra and Yen 1991) and "null-space" (Liang and Lance
         1987): an orthonormal basis of the null space of A; all in characteristic units; or names of coordinates or of
@@ -56,13 +61,15 @@ def choose(
     dof = system.nv - rank
     if isinstance(coordinates, str):
         check_known("choice of coordinates", coordinates, AUTOMATIC)
-        even = system.characteristic.scaled_rows(jacobian)
+        even = _even(system, jacobian, factors)
         if coordinates == PARTITION:
             dependent = dense.leading_columns(even, rank)
-            return _units(system, [i for i in range(system.nv) if i not in dependent], jacobian, rank)
+            return _units(
+                system, [i for i in range(system.nv) if i not in dependent], jacobian, rank, factors
+            )
         rows = at_rank(even, rank).null.T * system.characteristic.columns
         names = tuple(f"y{k}" for k in range(dof))
-        return IndependentVelocities(rows, names, condition_number(system, jacobian, rows, rank))
+        return IndependentVelocities(rows, names, condition_number(system, jacobian, rows, rank, factors))
     if not all(
         isinstance(name, str) for name in (coordinates if isinstance(coordinates, Iterable) else [None])
     ):
@@ -81,7 +88,7 @@ def choose(
             element="coordinates",
             valid=system.velocity_names,
         )
-    chosen = _units(system, indices, jacobian, rank)
+    chosen = _units(system, indices, jacobian, rank, factors)
     if not chosen.condition < WORST_COORDINATES:
         raise ArgumentError(
             f"{system.name}: {', '.join(chosen.names)} do not determine the other coordinates here (condition number "
@@ -130,13 +137,24 @@ def _indices(system: Evaluations, name: str) -> list[int]:
     return indices
 
 
-def _units(system: Evaluations, indices: list[int], jacobian: Array, rank: int) -> IndependentVelocities:
+def _units(
+    system: Evaluations, indices: list[int], jacobian: Array, rank: int, factors: Array | None
+) -> IndependentVelocities:
     rows = np.eye(system.nv)[indices]
     names = tuple(system.velocity_names[i] for i in indices)
-    return IndependentVelocities(rows, names, condition_number(system, jacobian, rows, rank), tuple(indices))
+    condition = condition_number(system, jacobian, rows, rank, factors)
+    return IndependentVelocities(rows, names, condition, tuple(indices))
 
 
-def condition_number(system: Evaluations, jacobian: Array, rows: Array, rank: int) -> float:
+def _even(system: Evaluations, jacobian: Array, factors: Array | None) -> Array:
+    """Return A with rows and velocities in characteristic units."""
+    size = system.characteristic
+    return size.scaled_rows(jacobian) if factors is None else factors[:, None] * jacobian / size.columns
+
+
+def condition_number(
+    system: Evaluations, jacobian: Array, rows: Array, rank: int, factors: Array | None = None
+) -> float:
     """Return the condition number of [A / |A|; W] with A cut to its rank; infinite for A = 0 with a nonzero rank.
 
     In characteristic units, with rows of W of length one, so that it does not depend on units.
@@ -147,6 +165,6 @@ def condition_number(system: Evaluations, jacobian: Array, rows: Array, rank: in
     lengths = np.sqrt(np.add.reduce(rows * rows, axis=1))[:, None]
     rows = rows / np.where(lengths > 0.0, lengths, 1.0)
     if rank:
-        parts = at_rank(system.characteristic.scaled_rows(jacobian), rank)
+        parts = at_rank(_even(system, jacobian, factors), rank)
         rows = np.vstack([(parts.kept / parts.values[0])[:, None] * parts.right.T, rows])
     return dense.condition(rows)

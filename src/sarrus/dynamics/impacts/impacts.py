@@ -29,7 +29,7 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.closing.assembly import Neighbourhood, rank_analysis
 from sarrus.dynamics.closing.manifold import finite_jacobian
 from sarrus.dynamics.closing.rigidity import leaves
-from sarrus.dynamics.contacts.contact_state import takes_part
+from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
 from sarrus.dynamics.impacts.activity import AT_CONTACT, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.dynamics.impacts.complementarity import OneSided, mass_left
 from sarrus.dynamics.impacts.state_blocks import ContactImpulses, StateBlocks, coefficients
@@ -138,7 +138,10 @@ def impact(
     """
     check_is("impact", system, Evaluations)
     q, v = system.normalized(q), np.array(system.checked(v, system.nv, "v"))
-    hits = coefficients(system) if takes_part(system, contacts) else {}
+    acts = takes_part(system, contacts)
+    if acts:
+        require_no_narrow_phase(system, "impacts")
+    hits = coefficients(system) if acts else {}
     valid = tuple(system.closure_rows)
     on = [name for name in valid if active(system).get(name, True)]
     named = list(closing or ())

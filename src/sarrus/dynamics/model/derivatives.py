@@ -39,6 +39,7 @@ class Derivatives:
     force_v, bias_v : ∂F/∂v, ∂G/∂v.
     rate_q, rate2_q, rate2_v : derivatives of r and r̈, likewise; rate2 is r̈ itself and rate_v = N. None if N is the
         identity.
+    push : rows P along which the rows of A act, −Pᵀλ in F, where friction goes with the forces of rows; None for A.
     """
 
     mass: Array
@@ -54,6 +55,7 @@ class Derivatives:
     rate_q: Array | None = None
     rate2_q: Array | None = None
     rate2_v: Array | None = None
+    push: Array | None = None
 
     def times_rows(self, factors: Array) -> Derivatives:
         """Return the same terms with the rows of A, G and ψ multiplied by ``factors`` (nc,); λ is not scaled."""
@@ -64,6 +66,7 @@ class Derivatives:
             bias_q=by * self.bias_q,
             bias_v=by * self.bias_v,
             velocity_q=by * self.velocity_q,
+            push=None if self.push is None else by * self.push,
         )
 
 
@@ -105,7 +108,7 @@ class Terms:
     """Derivatives by z of F = M a + h − k − S u − C − τ − Aᵀλ, of G = A a + γ and of r = q̇, and M, A themselves.
 
     Quaternions are not normalized: the stages of a step have lengths slightly above one.
-    ``drift`` is d in q̇ = N v + d for actuators with activations, else None.
+    ``drift`` is d in q̇ = N v + d for actuators with activations, else None; ``push`` as in `Derivatives`.
     """
 
     mass: Array
@@ -114,6 +117,7 @@ class Terms:
     bias: Array
     rate: Array
     drift: Array | None = None
+    push: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +167,7 @@ def _terms(system: Evaluations, a: ca.SX, multipliers: ca.SX) -> dict[str, ca.SX
     out = {
         "mass": e.mass_matrix,
         "jacobian": e.jacobian,
-        **_by_variables(system, {"force": force, "bias": bias, "rate": e.whole_rate}),
+        **by_variables(system, {"force": force, "bias": bias, "rate": e.whole_rate}),
     }
     return out if e.drift is None else out | {"drift": e.drift}
 
@@ -179,10 +183,10 @@ def _row_terms(system: Evaluations, w: ca.SX, mu: ca.SX) -> dict[str, ca.SX]:
         "heavy": metric @ w,
         "turning": basis @ w,
     }
-    return {"jacobian": e.jacobian, "basis": basis, "metric": metric} | _by_variables(system, parts)
+    return {"jacobian": e.jacobian, "basis": basis, "metric": metric} | by_variables(system, parts)
 
 
-def _by_variables(system: Evaluations, parts: dict[str, ca.SX]) -> dict[str, ca.SX]:
+def by_variables(system: Evaluations, parts: dict[str, ca.SX]) -> dict[str, ca.SX]:
     """Return the derivatives of several columns by z, computed together to share subexpressions."""
     return _split(parts, ca.jacobian(ca.vertcat(*parts.values()), variables(system)))
 

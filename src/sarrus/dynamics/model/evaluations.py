@@ -189,25 +189,6 @@ class Evaluations(Described):
                 element=names[0].rpartition(".")[0],
             )
 
-    def require_no_contacts(self, what: str) -> None:
-        """Raise `ArgumentError` if contacts have Coulomb friction, which ``what`` does not support."""
-        name = self.contact_name
-        if name is not None:
-            names = [contact.name for contact in self.equations.friction_contacts] or [name]
-            raise ArgumentError(
-                f"{self.name}: {what} do not support contacts with friction='coulomb' "
-                f"({', '.join(map(repr, names))}); sarrus.simulate does",
-                element=name,
-            )
-
-    @property
-    def contact_name(self) -> str | None:
-        """Name of the first contact with Coulomb friction or between geometries, None without any."""
-        return next(
-            (contact.name for contact in self.equations.friction_contacts),
-            next(iter(self.contact_geometries), None),
-        )
-
     @property
     def contact_geometries(self) -> tuple[str, ...]:
         """Names of the pairs of geometries whose contacts a narrow phase finds, without a gap in closed form."""

@@ -47,3 +47,8 @@ EVENT_TOLERANCE = 1e-11
 # [1, of a free direction of length one] A force that free directions change by less is determined: the root
 # of rounding.
 UNMOVED_FORCE = 1e-7
+
+# [1, of the largest force, and of 1 + the largest acceleration in characteristic units] A closed contact
+# with a smaller force, or that opens with a smaller acceleration, and friction that is less below its limit
+# are at a border of modes: derivatives are one-sided there. Forces are found to 1e-10.
+BORDER = 1e-7

@@ -17,12 +17,12 @@ from sarrus.dynamics.contacts.contact_state import (
     contact_gaps,
     contact_motion_function,
     contact_names,
-    contact_tangent,
     step_gaps,
 )
 from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.rope_texts import LIFTS
+from sarrus.dynamics.contacts.row_derivatives import contact_tangent
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.impacts.collisions import no_answer
 from sarrus.dynamics.model.inertia import lightness

@@ -26,12 +26,17 @@ ContactElement = Contact | SurfaceContact
 
 
 class ContactKinematics(NamedTuple):
-    """The gap [m] of a contact, the velocities of its rows, its point and its axes."""
+    """The gap [m] of a contact, the velocities of its rows, its point and axes.
+
+    ``place`` and ``rolls`` as in `ContactEquations`.
+    """
 
     gap: ca.SX
     rates: ca.SX
     point: ca.SX
     axes: Sequence[ca.SX]
+    place: ca.SX | None
+    rolls: bool
 
 
 def elements_of_contacts(mechanism: Mechanism) -> Iterator[ContactElement]:
@@ -56,7 +61,7 @@ def friction_contacts(
     found: list[ContactEquations] = []
     for element in elements_of_contacts(mechanism):
         law = element if isinstance(element, Contact) else element.pair
-        gap, rates, *_ = contact_motion(element, mechanism, frames)
+        gap, rates, _, _, place, rolls = contact_motion(element, mechanism, frames)
         bias = ca.jtimes(rates, ca.vertcat(q, t), ca.vertcat(rate, 1))
         assert law.friction_coefficient is not None
         found.append(
@@ -70,6 +75,8 @@ def friction_contacts(
                 law.static_coefficient or law.friction_coefficient,
                 law.restitution,
                 law.impact_law,
+                place=place,
+                rolls=rolls,
             )
         )
     return (*found, *(flank for one in mechanism.gearings.values() for flank in _flanks(one, coordinates)))
@@ -81,6 +88,7 @@ def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[ContactEq
     way = sum((w * (coordinates[c].value - references.get(c, 0.0)) for c, w in gearing.approach), ca.SX(0))
     closing = sum((w * coordinates[c].rate for c, w in gearing.approach), ca.SX(0))
     slip = sum((w * coordinates[c].rate for c, w in gearing.sliding), ca.SX(0))
+    place = sum((w * coordinates[c].value for c, w in gearing.sliding), ca.SX(0))
     flanks = gearing.flanks
     for flank, other in zip(flanks, flanks[::-1]):
         rates = ca.vertcat(*(flank.sign * closing, slip)[: len(flank.row_names)])
@@ -94,6 +102,7 @@ def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[ContactEq
             gearing.static_coefficient or gearing.friction_coefficient,
             gearing.restitution,
             opposite_flank=other.name,
+            place=place,
         )
 
 
@@ -132,7 +141,10 @@ def _on_plane(contact: Contact, frames: JetFrames) -> ContactKinematics:
     ways = [axis.value for axis in axes]
     rates = _rates(frames, contact, d, arm, ways, (contact.torsion, 0.0))
     rates[0] = height.rate  # the same velocity, in fewer operations
-    return ContactKinematics(height.value - contact.radius, rates, centre.value + arm, ways)
+    rolls = contact.radius > 0.0 or contact.torsion > 0.0
+    return ContactKinematics(
+        height.value - contact.radius, rates, centre.value + arm, ways, _place(d, ways), rolls
+    )
 
 
 def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) -> ContactKinematics:
@@ -149,7 +161,21 @@ def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) 
         ways = [axes @ way for way in (found.normal, *across)]
     arm = axes @ (found.arm - pair.margin * found.normal)
     rates = _rates(frames, place, d, arm, ways, (pair.torsion, pair.rolling))
-    return ContactKinematics(found.gap - pair.margin, rates[: pair.width], centre.value + arm, ways)
+    plane = base.kind == "plane"
+    rolls = not plane or place.centre is None or place.radius + pair.margin > 0.0 or pair.width > len(ways)
+    return ContactKinematics(
+        found.gap - pair.margin,
+        rates[: pair.width],
+        centre.value + arm,
+        ways,
+        _place(d, ways) if plane else None,
+        rolls and pair.width > 1,
+    )
+
+
+def _place(d: Jet, ways: Sequence[ca.SX]) -> ca.SX:
+    """Return the coordinates of a point, or of the centre of a ball, along the tangents of a plane."""
+    return ca.vertcat(*(ca.dot(d.value, way) for way in ways[1:]))
 
 
 def _rates(

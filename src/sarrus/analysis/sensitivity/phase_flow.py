@@ -1,0 +1,253 @@
+"""`PhaseFlow`: steps with derivatives within a smooth phase of contacts, stops and dry friction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sarrus.analysis.sensitivity.flow import Flow, Point
+from sarrus.analysis.sensitivity.tolerances import PHASE_CLOSINGS, WEIGHT_OF_PLACES
+from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError, SolveError
+from sarrus.dynamics.contacts.contact_state import (
+    Mode,
+    all_open,
+    contact_elements,
+    contact_gaps,
+    contact_motion_function,
+    contact_row_state,
+)
+from sarrus.dynamics.model.derivatives import RowTerms, Terms, row_terms, terms
+from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
+from sarrus.dynamics.results import ForwardDynamics
+from sarrus.dynamics.solve.accelerate import accelerate
+from sarrus.dynamics.solve.contact_phase import ContactPhase, phase_at, rubbing
+from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
+from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.linalg.dense import product
+from sarrus.kernels.linalg.projected import acceleration_change
+from sarrus.kernels.linalg.ranked import at_rank
+
+
+class PhaseFlow(Flow):
+    """A `Flow` whose rows are those of the constraints and of a `ContactPhase`, with its modes held.
+
+    Gaps and velocities of the held rows are projected to zero at the end of a step, as in runs by events; what sticks
+    keeps its place but for the error of the method. Forces that are not unique keep their parts of the start.
+    """
+
+    def __init__(
+        self,
+        work: Workspace,
+        x: Array,
+        parameters: Sequence[int],
+        phase: ContactPhase,
+        inputs: Sequence[int] = (),
+    ) -> None:
+        super().__init__(work, x, parameters, inputs)
+        self.phase, self._count = phase, int(work.equations.row_rates.numel())
+        self._own = work.nc + np.arange(len(phase.held))
+        self.places = np.concatenate([np.arange(work.nh), self._own])
+        self.rank_of_rows, self.rank_of_places = phase.ranks(self.rank, self.holonomic_rank, all_rows=True)
+        heads = {one.rows.start for one in contact_elements(work) if one.kind != "friction"}
+        self._heads = np.array([row in heads for row in phase.held])
+        # where a gap and a place contradict each other, as for changes that the rows do not allow, the gap is kept
+        self._scales = np.where(self._heads, 1.0, WEIGHT_OF_PLACES) * phase.scales
+        self._gap_of = {one.rows.start: k for k, one in enumerate(contact_elements(work))}
+        self._bounds = bounds_at(joint_limits(work), x[work.parts.q])
+
+    def start(self, x: Array) -> Point:
+        """Return the state x on the rows, with every direction projected."""
+        x = x.copy()
+        self._close(x)
+        return super().start(x)
+
+    def _state(self, x: Array) -> tuple[Array, Array, Array]:
+        """Return all rows of contacts, stops and dry friction at x, their velocities, and their biases."""
+        rows, nv = self.phase.rows.copy(), self.work.nv
+        rates, bias = product(rows, x[self.columns.v]), np.zeros(len(rows))
+        if self._count:
+            found = contact_motion_function(self.work).evaluate(x)
+            rows[: self._count] = np.reshape(found["rows"], (self._count, nv))
+            rates[: self._count], bias[: self._count] = found["rates"][:, 0], found["bias"][:, 0]
+        return rows, rates, bias
+
+    def _at(self, x: Array) -> tuple[ContactPhase, Array]:
+        """Return the phase with the rows and slip directions at a stage, and the biases of all rows."""
+        rows, rates, bias = self._state(x)
+        sliding = tuple(one.with_slip(rates[one.tails]) for one in self.phase.sliding)
+        return replace(self.phase, rows=rows, sliding=sliding), bias
+
+    def _derivatives(self, x: Array, answer: Array) -> tuple[Terms, Array]:
+        """Return the derivatives of the equations at x with its (a, λ, …) without contacts, and (q̇, v̇)."""
+        system, c, nc = self.work, self.columns, self.work.nc
+        phase, bias = self._at(x)
+        free, multipliers = answer[: system.nv], answer[system.nv : system.nv + nc]
+        d = terms(system, x, free, multipliers)
+        by, held = self._scales, phase.held
+        jacobian = np.vstack([d.jacobian, by[:, None] * phase.rows[held]])
+        push = np.vstack([d.jacobian, by[:, None] * phase.push])
+        given = phase.pushing(self.phase.forces[held])
+        force = product(phase.rows.T, given)
+        met = [*self._met, *self._own]
+        rows = at_rank(jacobian[met], self.rank_of_rows)
+        opening = np.concatenate([np.zeros(nc), by * (product(phase.rows[held], free) + bias[held])])[met]
+        change = acceleration_change(rows, d.mass, -force, opening, push[met])
+        # the forces of the rows from M δa = Pᵀ(r₀ + U c), U the range of the rows
+        left = product(rows.left.T, push[met])
+        found = np.zeros(len(jacobian))
+        found[met] = product(
+            rows.left, at_rank(left, rows.rank).solve_transposed(product(d.mass, change) - force)
+        )
+        a, multipliers = free + change, multipliers + found[:nc]
+        forces = phase.pushing(self.phase.forces[held] + by * found[nc:])
+        d, more = terms(system, x, a, multipliers), phase.slopes(x, a, forces)
+        acceleration = by[:, None] * (more.forward + more.drift)[held]
+        d = replace(
+            d,
+            force=d.force - more.backward - phase.turning(more.velocity, forces),
+            jacobian=jacobian,
+            push=push,
+            bias=np.vstack([d.bias, acceleration]),
+        )
+        if d.drift is None:
+            return d, np.concatenate([d.rate[:, c.v] @ x[c.v], a])
+        rate = self._rows(x).basis @ x[c.v] + d.drift[:, 0]
+        return d, np.concatenate([rate, a])
+
+    def _row_terms(self, x: Array, w: Array, mu: Array | None) -> RowTerms:
+        nc, phase = self.work.nc, self.phase
+        mu = np.zeros(nc + len(phase.held)) if mu is None else mu
+        d, rows = row_terms(self.work, x, w, mu[:nc]), self._state(x)[0]
+        forces = np.zeros(len(rows))
+        forces[phase.held] = self._scales * mu[nc:]
+        more, by = phase.slopes(x, w, forces), self._scales[:, None]
+        gaps = np.where(self._heads[:, None], more.position[phase.held], 0.0)
+        return replace(
+            d,
+            jacobian=np.vstack([d.jacobian, by * rows[phase.held]]),
+            position=np.vstack([d.position, by * gaps]),
+            velocity=np.vstack([d.velocity, by * more.velocity[phase.held]]),
+            forward=np.vstack([d.forward, by * more.forward[phase.held]]),
+            backward=d.backward + more.backward,
+        )
+
+    def _met_rows(self, d: Terms) -> list[int]:
+        del d
+        return [*self._met, *self._own.tolist()]
+
+    def _gaps(self, x: Array) -> Array:
+        system, phase, limits = self.work, self.phase, joint_limits(self.work)
+        of_contacts = contact_gaps(system)(x) if self._count else np.zeros(0)
+        gaps = np.concatenate(
+            [of_contacts, -limits.signs * (x[self.columns.q][limits.places] - self._bounds)]
+        )
+        own = [gaps[self._gap_of[row]] if head else 0.0 for row, head in zip(phase.held, self._heads)]
+        return np.concatenate([super()._gaps(x), self._scales * own])
+
+    def _slips(self, x: Array) -> Array:
+        return np.concatenate([super()._slips(x), self._scales * self._state(x)[1][self.phase.held]])
+
+    def _close(self, x: Array) -> bool:
+        c = self.columns
+        for _ in range(PHASE_CLOSINGS):
+            if not super()._close(x):
+                return False
+            for part, residual in ((self.places, self._gaps), (slice(None), self._slips)):
+                d = self._rows(x)
+                rank = self.rank_of_places if part is self.places else self.rank_of_rows
+                rows = at_rank(d.jacobian[part], rank)
+                step = acceleration_change(rows, d.metric, np.zeros(self.work.nv), residual(x))
+                if part is self.places:
+                    x[c.q] += d.basis @ step
+                    x[:] = self._normalized(Point(x, np.zeros((self.columns.p.stop, 0)))).x
+                else:
+                    x[c.v] += step
+        return True
+
+
+def flow_of(
+    work: Workspace, x: Array, parameters: Sequence[int], contacts: bool, inputs: Sequence[int] = ()
+) -> Flow:
+    """Return the steps from x = [q | v | u | t | p | τ], in the phase of contacts that begins there if they act.
+
+    The friction of joints that slide is added to τ of x. Raises `SolveError` at a border of modes.
+    """
+    parts = work.parts
+    q, v, t = x[parts.q], x[parts.v], float(x[parts.t])
+    if not contacts or all_open(work, q, t):
+        return Flow(work, x, parameters, inputs)
+    solved = _solved(work, x, throw=True)
+    phase = phase_at(work, solved, q, v, t)
+    if solved.contacts is not None:
+        x[parts.tau] += rubbing(work, solved.contacts)
+    return (
+        Flow(work, x, parameters, inputs) if phase is None else PhaseFlow(work, x, parameters, phase, inputs)
+    )
+
+
+def _solved(work: Workspace, x: Array, throw: bool) -> ForwardDynamics:
+    """Return forward dynamics with contacts at x."""
+    parts = work.parts
+    free = forward_dynamics(work, x[parts.q], x[parts.v], x[parts.u], float(x[parts.t]), x[parts.tau], throw)
+    return accelerate(work, free, x, x[parts.tau], throw)
+
+
+def require_one_phase(work: Workspace, x: Array, end: Array, tau: Array) -> None:
+    """Raise `SolveError` if contacts, stops or dry friction change a mode between two states of a motion.
+
+    x and ``end`` are [q | v | u | t | p | τ], ``tau`` is τ without contacts. Gaps between are cubic in time.
+    """
+    parts = work.parts
+    states = [(one[parts.q], one[parts.v], float(one[parts.t])) for one in (x, end)]
+    rows = [contact_row_state(work, *state) for state in states]
+    modes: list[Mapping[str, Mode]] = [
+        dict.fromkeys((one.name for one in contact_elements(work)), Mode.OPEN)
+    ] * 2
+    if not all(all_open(work, q, t) for q, _, t in states):
+        modes = [_modes(work, one, tau) for one in (x, end)]
+    span = states[1][2] - states[0][2]
+    for k, one in enumerate(contact_elements(work)):
+        before, after = (known[one.name] for known in modes)
+        slips = [known.rates[one.tails] for known in rows]
+        changes = before is not after or (before is Mode.SLIDING and slips[0] @ slips[1] <= 0.0)
+        if one.kind != "friction" and before is Mode.OPEN and not changes:
+            n = one.rows.start
+            ends = [(float(known.gaps[k]), float(known.rates[n])) for known in rows]
+            changes = _dips(*ends[0], *ends[1], span)
+        if changes:
+            raise SolveError(
+                f"{work.name}: no derivatives from t = {states[0][2]:g} to {states[1][2]:g} s, in which the mode of "
+                f"{one.name!r} changes. Take a part of the motion within one phase, or contacts=False",
+                element=one.name,
+            )
+
+
+def _modes(work: Workspace, x: Array, tau: Array) -> Mapping[str, Mode]:
+    """Return the modes at a state under τ; contacts that hit, or are below their planes, stick."""
+    every, given = dict.fromkeys((one.name for one in contact_elements(work)), Mode.OPEN), x.copy()
+    given[work.parts.tau] = tau
+    try:
+        found = _solved(work, given, throw=False).contacts
+    except ArgumentError as error:
+        return every | ({error.element: Mode.STICKING} if error.element in every else {})
+    if found is None:
+        return every
+    return found.modes if found.status.ok else dict.fromkeys(every, Mode.STICKING)
+
+
+def _dips(gap: float, rate: float, later: float, rate_later: float, span: float) -> bool:
+    """Tell whether the cubic through two gaps and rates falls below zero between."""
+    cubic = np.array(
+        [
+            2 * (gap - later) + span * (rate + rate_later),
+            3 * (later - gap) - span * (2 * rate + rate_later),
+            span * rate,
+            gap,
+        ]
+    )
+    turns = np.roots(np.polyder(cubic))
+    inside = [float(z.real) for z in np.atleast_1d(turns) if abs(z.imag) == 0.0 and 0.0 < z.real < 1.0]
+    return any(np.polyval(cubic, z) < 0.0 for z in inside)
