@@ -92,10 +92,10 @@ def contact_acceleration(table: Table, x: Floats, level: int) -> int:
 def time_step(table: Table, x: Floats, near: int) -> int:
     """Write the end of a step of length ``local.header.length`` from x to ``local.state``; return 0, −1 if it fails.
 
-    The step fails if the contact problem is not solved or a number is not finite. It is divided into shorter steps if
-    velocities change too much, such as velocities of light links that an impact has set spinning. ``near`` = 1 (near
-    a singular configuration) projects the middle on the constraints. `AT_ONCE` writes the forces at x alone to slot
-    0: the forces of a very short step.
+    The step fails if the contact problem is not solved or a number is not finite. Where velocities change too much,
+    such as velocities of light links that an impact has set spinning, a part of it is divided into four parts, and
+    these again. ``near`` = 1 (near a singular configuration) projects the middle on the constraints. `AT_ONCE`
+    writes the forces at x alone to slot 0: the forces of a very short step.
     """
     local, contact_table = local_array(table), table.contact_table
     nv, size, h = table.nv, la.input_size(table), local.header.length
@@ -105,31 +105,30 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     if near == AT_ONCE:
         loss = begun.facts.loss
         fill(begun.forces, 0.0, tl.row_count(contact_table))
-        if _part(table, x, LEADING_INSTANT * table.run.step, 1, begun, begun, False) < 0:
+        length = LEADING_INSTANT * table.run.step
+        if _part(table, x, length, length, False, begun, begun, False) < 0:
             return -1
         begun.facts.time, begun.facts.length = x[table.nq + nv + table.nu], table.run.step
         begun.facts.loss = loss
         return 0
-    parts = 1
-    while True:
-        copy(x, local.start, size)
-        copy(begun.facts, kept.facts, slot_size)
-        fill(kept.forces, 0.0, tl.row_count(contact_table))
-        verdict = 0
-        for k in range(parts):
-            if k > 0:
-                copy(local.state, local.start, size)
-                if call_kernel(table.projection, table, local.start, la.CONSTRAINTS) < 0:
-                    verdict = -1
-                    break
-            verdict = _part(table, local.start, h / parts, parts, kept, kept, near == NEAR)
-            if verdict != 0 and (verdict < 0 or parts < MOST_PARTS):
-                break
-        if verdict <= 0 or parts == MOST_PARTS:
-            break
-        parts *= 4
-    if verdict < 0:
-        return -1
+    copy(x, local.start, size)
+    copy(begun.facts, kept.facts, slot_size)
+    fill(kept.forces, 0.0, tl.row_count(contact_table))
+    taken, part = 0, MOST_PARTS
+    while taken < MOST_PARTS:
+        verdict = _part(table, local.start, h * part / MOST_PARTS, h, part > 1, kept, kept, near == NEAR)
+        if verdict < 0:
+            return -1
+        if verdict > 0:
+            part //= 4
+            continue
+        taken += part
+        if taken < MOST_PARTS:
+            copy(local.state, local.start, size)
+            if call_kernel(table.projection, table, local.start, la.CONSTRAINTS) < 0:
+                return -1
+            while taken % (4 * part) == 0:
+                part *= 4
     contact_table.given = 0
     kept.facts.time, kept.facts.length = x[table.nq + nv + table.nu] + h, h
     whole = abs(h - table.run.step) <= SAME_TIME * h
@@ -140,10 +139,12 @@ def time_step(table: Table, x: Floats, near: int) -> int:
 
 
 @internal
-def _part(table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot, near: bool):
-    """Write the end of one of ``parts`` steps from x to ``local.state``; return 0, 1 if velocities change too much.
+def _part(
+    table: Table, x: Floats, h: float, whole: float, divides: bool, begun: Slot, kept: Slot, near: bool
+):
+    """Write the end of a part of length h of a step of length ``whole`` from x to ``local.state``; return 0.
 
-    Returns −1 if the step fails.
+    Returns 1 if velocities change too much and the part ``divides``, −1 if it fails.
     """
     local, contact_table = local_array(table), table.contact_table
     nq, nv, size = table.nq, table.nv, la.input_size(table)
@@ -172,8 +173,10 @@ def _part(table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot
         return -1
     _find_smooth(table, x, h, m, work)
     _end(table, x, h, m, local.state, work)
-    _remember(table, x, h, parts, begun, kept, m, work)
-    return 0 if _is_calm(table, h, work) else 1
+    if divides and not _is_calm(table, h, work):
+        return 1
+    _remember(table, x, h, whole, begun, kept, m, work)
+    return 0
 
 
 @internal
@@ -442,9 +445,9 @@ def _close_gaps(count: int, m: int, work: ContactWork):
 
 @internal
 def _remember(
-    table: Table, x: Floats, h: float, parts: int, begun: Slot, kept: Slot, m: int, work: ContactWork
+    table: Table, x: Floats, h: float, whole: float, begun: Slot, kept: Slot, m: int, work: ContactWork
 ):
-    """Write the forces of a step to ``kept``, as the mean of several ``parts``, and the energy lost."""
+    """Write the forces of a part to ``kept``, the means over the ``whole`` step, and the energy lost."""
     contact_table, nv = table.contact_table, table.nv
     rows = tl.row_count(contact_table)
     facts = kept.facts
@@ -456,7 +459,7 @@ def _remember(
     work_done = 0.0
     for i in range(m):
         row, impulse = int(work.which[i]), work.impulses[i]
-        kept.forces[row] += impulse / (h * parts)
+        kept.forces[row] += impulse / whole
         speed = along(table, work, row, x + table.nq) + along(table, work, row, work.ahead)
         work_done += 0.5 * impulse * (speed + 2.0 * drift_of(table, work, row))
         if work.lasts[i] != 0.0:

@@ -161,10 +161,10 @@ LEADING_INSTANT = 1e-2
 # [1, of the least speed of a rebound] A contact that closes at a lower speed has no impact.
 STANDING_SPEED = 0.1
 
-# [1, of the largest velocity] A step whose two passes differ by more is divided into shorter steps.
+# [1, of the largest velocity] A part of a step whose two passes differ by more is divided into four parts.
 CALM_STEP = 0.1
 
-# [steps] Largest number of shorter steps into which a step is divided.
+# [parts] Shortest parts of a step, a power of four.
 MOST_PARTS = 256
 
 # [rad, characteristic lengths] Allowed difference of both passes over a step in models with geometries.
