@@ -418,8 +418,7 @@ class Switcher:
         free = forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau], may_be_open=True)
         if self.phases is None:
             return free
-        x[s.parts.u] = u
-        return accelerate(s, free, x, x[s.parts.tau], False)
+        return accelerate(s, free, x[s.parts.tau], False)
 
     def _note(
         self,

@@ -16,3 +16,7 @@ EXACT_FLANK_GAP = 1e-3 * CLOSED_OF_FLANKS
 
 # [m] Gap of a flank that takes no part.
 OUT_OF_REACH = 1e100
+
+# [1, of a free direction of length one] A force that free directions change by less is determined: the root
+# of rounding.
+UNMOVED_FORCE = 1e-7

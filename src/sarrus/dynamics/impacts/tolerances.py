@@ -17,15 +17,3 @@ RESTITUTION_FOUND = 1e-9
 
 # [1, of the restitutions] A smaller part is zero.
 LEAST_RESTITUTION = 1e-3
-
-# [rounds] Rounds in which the direction of sliding is found.
-SLIDING_ROUNDS = 30
-
-# [1, of the length 1] The direction is found when it changes by less: two units of rounding.
-SAME_SLIDING = 4e-16
-
-# [1, of the right side] Residual of a sticking contact.
-STICKING_RESIDUAL = 1e-12
-
-# [1, of the largest compliance] A row with a smaller compliance depends on others.
-DEPENDENT_COMPLIANCE = 1e-9

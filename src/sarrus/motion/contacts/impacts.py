@@ -9,10 +9,11 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.impacts.restitution import impulses, lone_impulse
+from sarrus.kernels.contact.tolerances import CORRECTED_GAPS, IMPACT_GAP_ROUNDING
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.motion.contacts.contact_probe import ContactProbe
-from sarrus.motion.contacts.tolerances import CORRECTED_GAPS, IMPACT_GAP_ROUNDING, SHOVE, STIFF_DIRECTION
+from sarrus.motion.contacts.tolerances import SHOVE, STIFF_DIRECTION
 
 
 class Impacts:

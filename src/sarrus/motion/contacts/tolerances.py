@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sarrus.kernels.contact.tolerances import IMPACT_GAP, SLACK_OF_SPEEDS
+from sarrus.kernels.contact.tolerances import SLACK_OF_SPEEDS
 
 # [1, cosine] A slip with this cosine or less to the one before has turned round, and may stick below
 # `RESTICK_SPEED`.
@@ -64,13 +64,6 @@ STIFF_DIRECTION = 1e-12
 
 # [1, of the speed of rest] A pressed contact takes part in an impact with this approach.
 SHOVE = 1e-6
-
-# [1, of the unit of the block] A gap of a contact that hits is zero.
-IMPACT_GAP_ROUNDING = 100.0 * IMPACT_GAP
-
-# [1, of twice the gap] Gaps at an impact are corrected where that moves no gap by more than twice the
-# largest, but for rounding.
-CORRECTED_GAPS = 1e-9
 
 # [steps] Newton steps for directions of slips.
 DIRECTION_STEPS = 40
