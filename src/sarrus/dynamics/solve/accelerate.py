@@ -59,7 +59,7 @@ def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, th
     if table is None:
         table = work.state_contacts = StateContactTable(work)
     code, answer = table.find()
-    if code in (IDLE, NOT_FINITE):
+    if code == IDLE:
         return free
     state = _State(work, table, free, tau)
     if code == DEEP:
@@ -70,6 +70,8 @@ def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, th
         found = ContactForces(
             solution, Status.INCONSISTENT, it_hits(one, float(answer.facts.speed)), doubts=False
         )
+    elif code == NOT_FINITE:
+        found = _not_finite(solution)
     elif table.has_flanks and (pairs := state.closed_flanks(solution)):
         found = state.on_flanks(solution, pairs)
     else:
@@ -196,6 +198,12 @@ class _State:
         hurry = float(np.abs(size.columns * self.v).max()) ** 2 + float(np.abs(size.columns * a).max())
         least = STEADY * (1.0 + hurry)
         return frozenset(k for k in which if change[elements[k].rows.start] / elements[k].unit < -least)
+
+
+def _not_finite(solution: StateSolution) -> ContactForces:
+    """Return the result where the response to forces is no number."""
+    text = f"the accelerations by forces of {listed(list(solution.closed))} are not finite"
+    return ContactForces(solution, Status.NOT_CONVERGED, text, doubts=False)
 
 
 def _pushing(solution: StateSolution) -> list[str]:

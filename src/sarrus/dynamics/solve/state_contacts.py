@@ -87,6 +87,7 @@ class StateContactTable:
         given.order, given.answer, given.room = order, self._answer, more
         self._nothing = self.view(self._answer)
         self.directions = self._nothing.directions
+        self._before_delassus = len(self._answer) - rows * rows
         self._kept = arrays, room, problem_sizes, more, order, units, reach
         self._at = table.ctypes.data
         self._may_lose_inertia = work.compiled.mass_is_singular or bool(work.table.whole)
@@ -112,4 +113,7 @@ class StateContactTable:
             code = self._call(*self._places, 0)
         finally:
             table[_PLACE] = before
-        return code, self._nothing if code == sl.IDLE else self.view(self._answer.copy())
+        if code == sl.IDLE:
+            return code, self._nothing
+        m = int(self._nothing.facts.rows)
+        return code, self.view(self._answer[: self._before_delassus + m * m].copy())

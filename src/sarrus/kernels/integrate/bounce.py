@@ -2,13 +2,17 @@
 
 The velocity after it is by Newton's law of restitution and Coulomb's law for impulses
 (`sarrus.kernels.contact.lone_impulse`), with loops closed. Positions are corrected by the change of velocity times the
-delay of the impulse, so that errors of the instants of impacts do not add up.
+delay of the impulse, so that errors of the instants of impacts do not add up. `rebound` is for contacts that are
+constraints, `bounce` for all others.
 """
 
 from __future__ import annotations
 
+import numpy as np
+
+from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.retraction import retract
-from sarrus.kernels.algebra.vectors import axpy, dot, fill
+from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
 from sarrus.kernels.contact.lone_impulse import find_lone_impulse
 from sarrus.kernels.contact.rows import rest_speed_of, scale_of, still_speed
 from sarrus.kernels.contact.tolerances import CORRECTED_GAPS, IMPACT_GAP_ROUNDING, STILL
@@ -16,9 +20,11 @@ from sarrus.kernels.integrate.contact_modes import probe
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork
+from sarrus.kernels.memory.impact_layout import Rebound
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.solve.acceleration import factored_acceleration, kinetic_row
 
 
 def bounce(table: Table, x: Floats, level: int) -> int:
@@ -61,6 +67,28 @@ def bounce(table: Table, x: Floats, level: int) -> int:
     axpy(1.0, work.way, x + nq, nv)
     contact_table.settings.bounced = loss
     return k
+
+
+def rebound(table: Table, x: Rebound, level: int) -> int:
+    """Set q and v of ``x.state`` after the impact of a frictionless contact, with Newton's law; return 0.
+
+    Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of the contact. It leaves from its plane. −1: nothing is done, as a
+    constraint acts or M has no factor. ``level`` is not used.
+    """
+    nv, work, state, facts = table.nv, la.workspace(table), x.state, x.facts
+    if table.dynamics == 0 or factored_acceleration(table, state, work) != 0:
+        return -1
+    row = work.copy
+    copy(x.normal, row, nv)
+    compliance = kinetic_row(table, 0, row, work)
+    if not 0.0 < compliance < np.inf:
+        return -1
+    fa.solve_l(work.mass, nv, row)
+    copy_scaled(-facts.gap / compliance, row, work.step, nv)
+    axpy(-(1.0 + facts.restitution) * facts.rate / compliance, row, state + table.nq, nv)
+    retract(table, state, work.step, work.spare)
+    facts.loss = 0.5 * (1.0 - facts.restitution**2) * facts.rate**2 / compliance
+    return 0
 
 
 @internal

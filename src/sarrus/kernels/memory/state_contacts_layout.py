@@ -54,8 +54,8 @@ class StateAnswer(NamedTuple):
     forces: Any  # of all rows of the model [N, N m]
     directions: Any  # of all rows of the model: of slip
     force: Any  # generalized force of all of them
-    delassus: Any  # W of the problem, m × m
-    given: Any  # accelerations of its rows without forces
+    given: Any  # accelerations of the rows of the problem without forces
+    delassus: Any  # its W, m × m
 
 
 def answer_sizes(contact_table: Any, rows: Any, nv: Any) -> Any:
@@ -63,7 +63,7 @@ def answer_sizes(contact_table: Any, rows: Any, nv: Any) -> Any:
     blocks = contact_table.contacts + contact_table.stops + contact_table.dry
     return StateAnswer(
         facts=N_FACTS, modes=blocks, friction=blocks, going=blocks, start=blocks, forces=rows, directions=rows,
-        force=nv, delassus=rows * rows, given=rows,
+        force=nv, given=rows, delassus=rows * rows,
     )  # fmt: skip
 
 
