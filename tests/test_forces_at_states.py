@@ -119,3 +119,27 @@ def test_a_load_at_a_corner_lifts_the_opposite_point() -> None:
     assert normal.sum() == pytest.approx(9.81)
     assert normal @ [-0.3, 0.3, 0.3, -0.3] == pytest.approx(0.28 * 9.81)
     assert set(found.contacts.modes.values()) <= {Mode.STICKING, Mode.OPEN}
+
+
+def press(mass: float) -> sr.System:
+    """Return a crank, a rod of this mass and a ram on a rail, with dry friction and a stop."""
+    mechanism = sr.Mechanism("press")
+    mechanism.add_body("crank", 1.0, inertia=(0.01,) * 3, com=(0.15, 0, 0))
+    mechanism.add_joint("crank", "revolute", "world", "crank", axis=(0, -1, 0), friction=0.4)
+    mechanism.add_body("rod", mass, inertia=(0.01 * mass,) * 3, com=(0.2, 0, 0) if mass else (0, 0, 0))
+    mechanism.add_joint("knee", "revolute", "crank", "rod", axis=(0, -1, 0), parent_pose=(0.3, 0, 0))
+    mechanism.add_body("ram", 2.0)
+    mechanism.add_joint("ram", "prismatic", "world", "ram", axis=(1, 0, 0), limits=(0.2, 0.55), friction=1.5)
+    mechanism.add_closure("pin", "point", "rod", "ram", pose1=(0.4, 0, 0))
+    return sr.System(mechanism)
+
+
+def test_a_rod_without_mass_is_the_limit_of_a_light_one() -> None:
+    """M has no factor then: compliances follow from differences of accelerations."""
+    exact, light = press(0.0), press(1e-7)
+    q = exact.assemble([0.6, -0.9, 0.5], locked=["crank"]).q
+    for torque in (0.5, 5.0, -20.0):
+        found, near = (s.forward_dynamics(q, np.zeros(3), tau=[torque, 0.0, 0.0]) for s in (exact, light))
+        assert found.contacts.residual < 1e-12
+        assert found.contacts.modes == near.contacts.modes
+        assert_allclose(found.a, near.a, atol=1e-5 * max(1.0, np.abs(near.a).max()))

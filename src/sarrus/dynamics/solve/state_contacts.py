@@ -90,7 +90,6 @@ class StateContactTable:
         self._before_delassus = len(self._answer) - rows * rows
         self._kept = arrays, room, problem_sizes, more, order, units, reach
         self._at = table.ctypes.data
-        self._may_lose_inertia = work.compiled.mass_is_singular or bool(work.table.whole)
         self._call = contact_forces.entry
         self._places = work.table.ctypes.data, given.ctypes.data
 
@@ -104,13 +103,13 @@ class StateContactTable:
     def find(self) -> tuple[int, sl.StateAnswer]:
         """Return how the kernel ended at the state in the x of the workspace, and a copy of its answer."""
         work, table = self.work, self.work.table
-        if self._may_lose_inertia or table.whole:
-            x = work.x
-            self._lightness[:] = lightness(work, x[work.parts.q], float(x[work.parts.t]))
         before = table[_PLACE]
         table[_PLACE] = self._at
         try:
             code = self._call(*self._places, 0)
+            if code == sl.NO_FACTOR:
+                self._lightness[:] = lightness(work, work.x[work.parts.q], float(work.x[work.parts.t]))
+                code = self._call(*self._places, 1)
         finally:
             table[_PLACE] = before
         if code == sl.IDLE:

@@ -54,7 +54,7 @@ def contact_forces(table: Table, x: StateContacts, level: int) -> int:
     """Write the forces at the state in the table's x to ``x.answer``; return `FOUND` or why there are none.
 
     The residual in the facts tells how well the laws hold. The table of contacts is ``table.contact_table`` during the
-    call. ``level`` is not used.
+    call. At level 0 M must have a factor; at level 1 compliances are differences of accelerations.
     """
     contact_table, nq, nv = table.contact_table, table.nq, table.nv
     rows, size = tl.fixed_rows(contact_table), la.input_size(table)
@@ -68,8 +68,9 @@ def contact_forces(table: Table, x: StateContacts, level: int) -> int:
     answer.facts.rows = m
     if code != sl.FOUND:
         return code
-    if not _load_problem(table, x, m, answer, room, work):
-        return sl.NOT_FINITE
+    code = _load_problem(table, x, m, level, answer, room, work)
+    if code != sl.FOUND:
+        return code
     if m > 0:
         answer.facts.residual = _find(table, x, m, answer, room, work)
         answer.facts.at_rest = _at_rest(table, m, answer, room)
@@ -161,18 +162,26 @@ def _rate(table: Table, work: ContactWork, row: int):
 
 @internal
 def _load_problem(
-    table: Table, x: StateContacts, m: int, answer: StateAnswer, room: StateRoom, work: ContactWork
+    table: Table,
+    x: StateContacts,
+    m: int,
+    level: int,
+    answer: StateAnswer,
+    room: StateRoom,
+    work: ContactWork,
 ):
-    """Write W and b, in units; return False where a number is not finite.
+    """Write W and b, in units; return `FOUND`, `NOT_FINITE` or `NO_FACTOR`.
 
     Rows that the constraints hold have zeros instead of rounding.
     """
     contact_table, nv, own = table.contact_table, table.nv, la.workspace(table)
-    rank = factored_acceleration(table, work.middle, own)
-    W, b = answer.delassus, answer.given
-    factored = rank >= 0
-    if not factored and call_kernel(contact_table.inner, table, work.middle, la.SLOPE) < 0:
-        return False
+    W, b, rank, factored = answer.delassus, answer.given, 0, level == 0
+    if factored:
+        rank = factored_acceleration(table, work.middle, own)
+        if rank < 0:
+            return sl.NO_FACTOR
+    elif call_kernel(contact_table.inner, table, work.middle, la.SLOPE) < 0:
+        return sl.NOT_FINITE
     copy(own.a, work.free, nv)
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
@@ -203,7 +212,7 @@ def _load_problem(
                 W[i * m + j] = W[j * m + i] = 0.0
             if abs(b[i]) <= steady:
                 b[i] = 0.0
-    return is_finite(W, m * m) and is_finite(b, m)
+    return sl.FOUND if is_finite(W, m * m) and is_finite(b, m) else sl.NOT_FINITE
 
 
 @internal

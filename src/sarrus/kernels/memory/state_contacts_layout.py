@@ -10,8 +10,8 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 # What is asked of a block: what its state says; that it takes no part; that it slides along its direction.
 NOTHING, LEFT_OUT, SLIDES_ALONG = 0, 1, 2
 # Ends of a call: nothing acts; forces were found; a contact is deep below its plane; a contact approaches; the
-# accelerations are not finite.
-IDLE, FOUND, DEEP, CLOSING, NOT_FINITE = 0, 1, 2, 3, 4
+# accelerations are not finite; M has no factor, so that level 1 is needed, with ``lightness`` in the table of contacts.
+IDLE, FOUND, DEEP, CLOSING, NOT_FINITE, NO_FACTOR = 0, 1, 2, 3, 4, 5
 
 
 class StateContacts(Record, of=int):
