@@ -15,17 +15,14 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.retraction import longest_entry
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.contact_problem import power_of_two
 from sarrus.kernels.contact.islands import BEGINNINGS
-from sarrus.kernels.contact.rows import add_row, along, load_gaps, still_speed
-from sarrus.kernels.contact.step_problem import compliance_column_of_row
+from sarrus.kernels.contact.rows import add_row
+from sarrus.kernels.contact.state_problem import first_row, load_problem, size_of, sort_blocks
 from sarrus.kernels.contact.tolerances import (
-    ARRIVED,
     DETERMINED_PIVOT,
-    HELD_BY_CONSTRAINTS,
     NO_ACCELERATION,
     NO_COMPLIANCE,
     RESIDUAL_AT_ROUNDING,
@@ -33,8 +30,6 @@ from sarrus.kernels.contact.tolerances import (
     SAME_SLIP,
     SLIP_ROUNDS,
     SPRING_PIVOT,
-    STEADY,
-    STILL,
     UNLOADED,
 )
 from sarrus.kernels.memory import contact_layout as tl
@@ -45,9 +40,8 @@ from sarrus.kernels.memory.contact_layout import ContactWork
 from sarrus.kernels.memory.layout import Table
 from sarrus.kernels.memory.state_contacts_layout import StateAnswer, StateContacts, StateRoom
 from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL
-from sarrus.kernels.platform.native_call import call_kernel, call_native
+from sarrus.kernels.platform.native_call import call_kernel
 from sarrus.kernels.platform.pointers import internal
-from sarrus.kernels.solve.acceleration import factored_acceleration, kinetic_row
 
 
 def contact_forces(table: Table, x: StateContacts, level: int) -> int:
@@ -64,11 +58,11 @@ def contact_forces(table: Table, x: StateContacts, level: int) -> int:
     fill(answer.forces, 0.0, rows)
     fill(answer.force, 0.0, nv)
     copy(table.x, work.middle, size)
-    code, m = _sort(table, x, answer, room, work)
+    code, m = sort_blocks(table, x, answer, room, work)
     answer.facts.rows = m
     if code != sl.FOUND:
         return code
-    code = _load_problem(table, x, m, level, answer, room, work)
+    code = load_problem(table, x, m, level, answer, room, work)
     if code != sl.FOUND:
         return code
     if m > 0:
@@ -76,171 +70,6 @@ def contact_forces(table: Table, x: StateContacts, level: int) -> int:
         answer.facts.at_rest = _at_rest(table, m, answer, room)
     _write(table, x, answer, room, work)
     return sl.FOUND if is_finite(answer.force, nv) else sl.NOT_FINITE
-
-
-# --- the problem ---------------------------------------------------------------------------------------------
-
-
-@internal
-def _sort(table: Table, x: StateContacts, answer: StateAnswer, room: StateRoom, work: ContactWork):
-    """Sort all blocks by the state; return `FOUND` or why there are no forces, and the number of rows of the problem.
-
-    A block is open or opening, approaches, slides (``going``), or may stick. Dry friction that slides has a known
-    force, which goes to the applied forces.
-    """
-    contact_table, nq, nv = table.contact_table, table.nq, table.nv
-    state, facts = work.middle, answer.facts
-    if contact_table.contacts > 0:
-        call_native(contact_table.motion, state, work.native)
-    load_gaps(contact_table, state, work.gap)
-    tau = state + (la.input_size(table) - nv)
-    unilateral = tl.lasting_contacts(contact_table)
-    still = still_speed(table, state + nq) * STILL / contact_table.settings.stick_speed
-    facts.still = still
-    m, blocks, code = 0, 0, sl.IDLE
-    for k in range(unilateral + contact_table.dry):
-        dry = k >= unilateral
-        row = contact_table.contact_rows + contact_table.stops + (k - unilateral)
-        n, unit, head = 1, x.units[k], 0.0
-        if not dry:
-            row, n = contact_table.first_rows[k], contact_table.sizes[k]
-        answer.modes[k], answer.going[k], answer.start[k] = tl.OPEN, 0.0, -1.0
-        if x.asked[k] == sl.LEFT_OUT:
-            continue
-        if not dry:
-            gap = work.gap[k]
-            if k >= contact_table.contacts:
-                gap = max(gap, 0.0)  # a coordinate beyond its limit is at its stop
-            elif gap < -x.reach[k]:
-                facts.at_fault, facts.gap = k, gap
-                return sl.DEEP, 0
-            head = _rate(table, work, row) / unit
-            near = abs(gap) <= x.reach[k]
-            if near and gap <= ARRIVED * unit and head < -still:
-                if code != sl.CLOSING:
-                    facts.at_fault, facts.speed, code = k, -head * unit, sl.CLOSING
-                continue
-            if not near or abs(head) > still:
-                continue
-        first, square = 0 if dry else 1, 0.0
-        for j in range(first, n):
-            square += (_rate(table, work, row + j) / unit) ** 2
-        speed = np.sqrt(square)
-        going = speed > still
-        if x.asked[k] != sl.SLIDES_ALONG:
-            for j in range(first, n):
-                answer.directions[row + j] = _rate(table, work, row + j) / (unit * speed) if going else 0.0
-        going = going or x.asked[k] == sl.SLIDES_ALONG
-        code = code if code == sl.CLOSING else sl.FOUND
-        if dry and going:
-            answer.modes[k], answer.going[k] = tl.SLIDING, 2.0
-            force = -contact_table.limits[k - unilateral] * answer.directions[row]
-            answer.forces[row] = force
-            tau[contact_table.speeds[row - contact_table.contact_rows]] += force
-            continue
-        answer.going[k], answer.start[k] = 1.0 if going else 0.0, m
-        if dry:
-            answer.friction[k] = contact_table.limits[k - unilateral] * unit
-        else:
-            answer.friction[k] = contact_table.friction[k] if going else contact_table.static[k]
-        room.block_of[blocks] = k
-        blocks += 1
-        for j in range(n):
-            work.which[m] = row + j
-            m += 1
-    facts.blocks = blocks
-    return code, m
-
-
-@internal
-def _rate(table: Table, work: ContactWork, row: int):
-    """Return the velocity of a row at the state."""
-    if row < table.contact_table.contact_rows:
-        return work.native[row]
-    return along(table, work, row, work.middle + table.nq)
-
-
-@internal
-def _load_problem(
-    table: Table,
-    x: StateContacts,
-    m: int,
-    level: int,
-    answer: StateAnswer,
-    room: StateRoom,
-    work: ContactWork,
-):
-    """Write W and b, in units; return `FOUND`, `NOT_FINITE` or `NO_FACTOR`.
-
-    Rows that the constraints hold have zeros instead of rounding.
-    """
-    contact_table, nv, own = table.contact_table, table.nv, la.workspace(table)
-    W, b, rank, factored = answer.delassus, answer.given, 0, level == 0
-    if factored:
-        rank = factored_acceleration(table, work.middle, own)
-        if rank < 0:
-            return sl.NO_FACTOR
-    elif call_kernel(contact_table.inner, table, work.middle, la.SLOPE) < 0:
-        return sl.NOT_FINITE
-    copy(own.a, work.free, nv)
-    for blocks in range(int(answer.facts.blocks)):
-        k = int(room.block_of[blocks])
-        at = int(answer.start[k])
-        for i in range(at, at + _size(table, k)):
-            row, hat = int(work.which[i]), room.hats + i * nv
-            room.weights[i] = x.units[k]
-            bias = work.native[contact_table.contact_rows + row] if row < contact_table.contact_rows else 0.0
-            b[i] = (along(table, work, row, work.free) + bias) / x.units[k]
-            fill(hat, 0.0, nv)
-            add_row(table, work, row, 1.0 / x.units[k], hat)
-            if factored:
-                room.light[i] = kinetic_row(table, rank, hat, own)
-    if factored:
-        for i in range(m):
-            for j in range(i + 1):
-                W[i * m + j] = W[j * m + i] = dot(room.hats + i * nv, room.hats + j * nv, nv)
-    else:
-        _load_by_differences(table, m, answer, room, work)
-    speed, push = longest_entry(table, work.middle + table.nq), longest_entry(table, work.free)
-    steady, largest = STEADY * (1.0 + speed * speed + push), 0.0
-    for i in range(m):
-        largest = max(largest, abs(b[i]))
-    answer.facts.largest = max(largest, steady)
-    for i in range(m):
-        if W[i * (m + 1)] <= HELD_BY_CONSTRAINTS * room.light[i]:
-            for j in range(m):
-                W[i * m + j] = W[j * m + i] = 0.0
-            if abs(b[i]) <= steady:
-                b[i] = 0.0
-    return sl.FOUND if is_finite(W, m * m) and is_finite(b, m) else sl.NOT_FINITE
-
-
-@internal
-def _load_by_differences(table: Table, m: int, answer: StateAnswer, room: StateRoom, work: ContactWork):
-    """Write W by differences of accelerations, where M has no factor."""
-    contact_table, nv, W = table.contact_table, table.nv, answer.delassus
-    fill(work.known, 0.0, tl.fixed_rows(contact_table))
-    fill(work.drag, 0.0, tl.fixed_rows(contact_table))
-    for i in range(m):
-        compliance_column_of_row(table, int(work.which[i]), work)
-        hat, free = room.hats + i * nv, 0.0
-        for k in range(nv):
-            free += hat[k] * hat[k] * contact_table.lightness[k]
-        room.light[i] = free
-    for i in range(m):
-        for j in range(m):
-            column = work.response + int(work.which[j]) * nv
-            room.sprung[i * m + j] = dot(room.hats + i * nv, column, nv) / room.weights[j]
-    for i in range(m):
-        for j in range(m):
-            W[i * m + j] = 0.5 * (room.sprung[i * m + j] + room.sprung[j * m + i])
-
-
-@internal
-def _size(table: Table, k: int):
-    """Return the number of rows of a block of the model."""
-    contact_table = table.contact_table
-    return contact_table.sizes[k] if k < tl.lasting_contacts(contact_table) else 1
 
 
 # --- the forces ----------------------------------------------------------------------------------------------
@@ -341,7 +170,7 @@ def _weigh(table: Table, m: int, answer: StateAnswer, room: StateRoom):
     """Write the units in which forces are least: the compliance of a block, as in a contact problem."""
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        at, n, square = int(answer.start[k]), _size(table, k), 0.0
+        at, n, square = int(answer.start[k]), size_of(table, k), 0.0
         for i in range(at, at + n):
             square += room.sprung[i * (m + 1)]
         fill(room.weights + at, power_of_two(np.sqrt(square)), n)
@@ -370,8 +199,8 @@ def _find_by_modes(table: Table, x: StateContacts, m: int, answer: StateAnswer, 
 def _turn(table: Table, answer: StateAnswer, room: StateRoom, k: int):
     """Write the direction of the slip acceleration of a block; return the change of its largest component."""
     first = 0 if k >= tl.lasting_contacts(table.contact_table) else 1
-    at, n, change = int(answer.start[k]) + first, _size(table, k) - first, 0.0
-    own = answer.directions + (_row(table, k) + first)
+    at, n, change = int(answer.start[k]) + first, size_of(table, k) - first, 0.0
+    own = answer.directions + (first_row(table, k) + first)
     speed = fr.length(room.speeds + at, n)
     if not speed > UNLOADED * answer.facts.largest:
         return 0.0
@@ -383,24 +212,14 @@ def _turn(table: Table, answer: StateAnswer, room: StateRoom, k: int):
 
 
 @internal
-def _row(table: Table, k: int):
-    """Return the first row of a block of the model."""
-    contact_table = table.contact_table
-    unilateral = tl.lasting_contacts(contact_table)
-    if k < unilateral:
-        return contact_table.first_rows[k]
-    return contact_table.contact_rows + contact_table.stops + (k - unilateral)
-
-
-@internal
 def _load_ways(table: Table, m: int, answer: StateAnswer, room: StateRoom):
     """Write the forces known + ways · y of the modes and the rows without acceleration; return the number of ways."""
     unilateral, c = tl.lasting_contacts(table.contact_table), 0
     fill(room.known, 0.0, m)
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        at, n, mu, mode = int(answer.start[k]), _size(table, k), answer.friction[k], answer.modes[k]
-        own = answer.directions + _row(table, k)
+        at, n, mu, mode = int(answer.start[k]), size_of(table, k), answer.friction[k], answer.modes[k]
+        own = answer.directions + first_row(table, k)
         if mode == tl.OPEN:
             continue
         if k >= unilateral and mode == tl.SLIDING:
@@ -465,7 +284,7 @@ def _find_by_newton(table: Table, m: int, answer: StateAnswer, room: StateRoom, 
     s, contacts = 0, 0
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        at, n = int(answer.start[k]), _size(table, k)
+        at, n = int(answer.start[k]), size_of(table, k)
         if k < unilateral and (answer.going[k] != 0.0 or not answer.friction[k] > 0.0):
             n = 1
         problem.sizes[blocks], work.numbers[blocks] = n, answer.friction[k]
@@ -477,13 +296,13 @@ def _find_by_newton(table: Table, m: int, answer: StateAnswer, room: StateRoom, 
     column = 0
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        at, own = int(answer.start[k]), answer.directions + _row(table, k)
+        at, own = int(answer.start[k]), answer.directions + first_row(table, k)
         for j in range(problem.sizes[blocks]):
             for i in range(s):
                 line = room.sprung + int(room.unknowns[i]) * m
                 value = line[at + j]
                 if answer.going[k] != 0.0:
-                    for t in range(1, _size(table, k)):
+                    for t in range(1, size_of(table, k)):
                         value -= answer.friction[k] * own[t] * line[at + t]
                 work.delassus[i * s + column] = value
             column += 1
@@ -500,12 +319,12 @@ def _find_by_newton(table: Table, m: int, answer: StateAnswer, room: StateRoom, 
     i = 0
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        at, own = int(answer.start[k]), answer.directions + _row(table, k)
+        at, own = int(answer.start[k]), answer.directions + first_row(table, k)
         for j in range(problem.sizes[blocks]):
             room.scaled[at + j] = work.impulses[i]
             i += 1
         if answer.going[k] != 0.0:
-            for j in range(1, _size(table, k)):
+            for j in range(1, size_of(table, k)):
                 room.scaled[at + j] = -answer.friction[k] * own[j] * room.scaled[at]
     return _residual(table, m, answer, room)
 
@@ -541,7 +360,7 @@ def _find_modes(table: Table, m: int, answer: StateAnswer, room: StateRoom):
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
         first = 0 if k >= unilateral else 1
-        at, n = int(answer.start[k]), _size(table, k)
+        at, n = int(answer.start[k]), size_of(table, k)
         slides = fr.length(room.speeds + (at + first), n - first) > UNLOADED * largest
         answer.modes[k] = tl.SLIDING if answer.going[k] != 0.0 or slides else tl.STICKING
         if slides and answer.going[k] == 0.0:
@@ -569,7 +388,7 @@ def _residual(table: Table, m: int, answer: StateAnswer, room: StateRoom):
     force, motion = force if force > 0.0 else 1.0, answer.facts.largest
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        at, n, first, most = int(answer.start[k]), _size(table, k), 0, answer.friction[k] / force
+        at, n, first, most = int(answer.start[k]), size_of(table, k), 0, answer.friction[k] / force
         if k < unilateral:
             head, rate = room.scaled[at] / force, room.speeds[at] / motion
             worst = max(worst, max(max(-head, -rate), min(head, rate)))
@@ -577,7 +396,7 @@ def _residual(table: Table, m: int, answer: StateAnswer, room: StateRoom):
         if n == first:
             continue
         rub, slip = room.scaled + (at + first), room.speeds + (at + first)
-        own = answer.directions + (_row(table, k) + first)
+        own = answer.directions + (first_row(table, k) + first)
         length, going, square, size = fr.length(slip, n - first), answer.going[k] != 0.0, 0.0, 0.0
         for j in range(n - first):
             way = own[j] if going else (slip[j] / length if length > 0.0 else 0.0)
@@ -604,7 +423,7 @@ def _at_rest(table: Table, m: int, answer: StateAnswer, room: StateRoom):
         motion = max(motion, abs(answer.given[i]))
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        at, n, first = int(answer.start[k]), _size(table, k), 0
+        at, n, first = int(answer.start[k]), size_of(table, k), 0
         most = answer.friction[k]
         if k < unilateral:
             first, most = 1, most * max(room.scaled[at], 0.0)
@@ -629,8 +448,8 @@ def _write(table: Table, x: StateContacts, answer: StateAnswer, room: StateRoom,
     contact_table = table.contact_table
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        at, row = int(answer.start[k]), _row(table, k)
-        for j in range(_size(table, k)):
+        at, row = int(answer.start[k]), first_row(table, k)
+        for j in range(size_of(table, k)):
             answer.forces[row + j] = room.scaled[at + j] / x.units[k]
     for row in range(tl.fixed_rows(contact_table)):
         if answer.forces[row] != 0.0:
