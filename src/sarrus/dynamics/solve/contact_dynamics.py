@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy import ndarray
 from numpy.typing import ArrayLike
 
-from sarrus.dynamics.contacts.contact_state import all_between, all_open, takes_part
+from sarrus.dynamics.contacts.contact_state import all_between, takes_part
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.accelerate import accelerate
 from sarrus.dynamics.solve.workspace import Workspace
@@ -15,8 +15,6 @@ def with_contact_forces(
     work: Workspace,
     found: ForwardDynamics,
     q: ArrayLike,
-    v: ArrayLike,
-    t: float,
     tau: ArrayLike | None,
     throw: bool,
 ) -> ForwardDynamics:
@@ -25,7 +23,4 @@ def with_contact_forces(
         return found
     if not takes_part(work, True) or not found.status.ok:
         return found
-    x = work.pack(q, v, None, t)
-    if all_open(work, x[work.parts.q], float(x[work.parts.t])):
-        return found
-    return accelerate(work, found, x, tau, throw)
+    return accelerate(work, found, tau, throw)
