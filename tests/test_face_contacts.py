@@ -108,3 +108,16 @@ def test_a_can_that_rocks_comes_to_rest_on_its_end():
     assert np.diff(motion.energy).max() < 1e-6
     assert motion.q[-1, 2] == pytest.approx(0.1, abs=1e-8)
     assert np.abs(motion.v[-1]).max() < 1e-8
+
+
+def test_a_stack_of_cylinders_has_room_for_its_contacts():
+    mechanism = scene("stack")
+    for k in range(5):
+        add_free(
+            mechanism, f"can{k}", "cylinder", (0.1, 0.1), (0.02 * (k % 2), 0.01 * (k % 3), 0.1 + 0.2 * k)
+        )
+    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    system = sr.System(mechanism)
+    motion = run(system, system.neutral(), duration=5e-3)
+    assert len(motion.contact_log.at(1)) == 60
+    assert np.abs(motion.v).max() < 1e-10

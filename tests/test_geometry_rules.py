@@ -154,3 +154,22 @@ def test_geometries_are_written_for_mujoco(tmp_path):
     mechanism.to_mjcf(tmp_path / "written.xml", contacts="geoms")
     again = sr.load(tmp_path / "written.xml")
     assert set(again.add_geometry_contacts()) == set(mechanism.geometry_contacts.values())
+
+
+def test_contacts_for_which_there_is_no_room_at_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The table of contacts grows when the first state has more, as it does within a run."""
+    from sarrus.dynamics.contacts import geometry_arrays
+
+    monkeypatch.setattr(geometry_arrays, "_ROOM", 4)
+    monkeypatch.setattr(geometry_arrays, "_EACH", 0)
+    mechanism = sr.Mechanism("tower")
+    mechanism.add_geom("floor", "world", "plane")
+    for k in range(3):
+        mechanism.add_body(f"b{k}", 1.0, inertia=(0.01, 0.01, 0.01))
+        mechanism.add_joint(f"j{k}", "free", "world", f"b{k}", parent_pose=(0, 0, 0.1 + 0.2 * k))
+        mechanism.add_geom(f"g{k}", f"b{k}", "box", (0.1, 0.1, 0.1))
+    mechanism.add_geometry_contacts(friction_coefficient=0.5)
+    system = sr.System(mechanism)
+    run = sr.simulate(system, system.neutral(), duration=0.02, dt=2e-3)
+    np.testing.assert_allclose(run.q[-1, 2::7], [0.1, 0.3, 0.5], rtol=0, atol=1e-12)
+    assert len(run.contact_log.at(len(run.t) - 1)) == 12

@@ -29,7 +29,7 @@ from sarrus.symbolic.multibody.geometry_bodies import components, geometry_bodie
 # Corners of a face at the most, so that the corners of an overlap are no more than `MOST_CONTACTS`.
 MOST_CORNERS = MOST_CONTACTS // 2
 # Contacts that there is room for at first: so many, and so many of each body.
-_ROOM, _EACH = 16, 8
+_ROOM, _EACH = 16, 32
 
 
 class GeometryArrays:
@@ -54,7 +54,7 @@ class GeometryArrays:
         self._set_pairs(list(names), bodies, [g.body for g in geoms])
         self._set_faces(system)
         self.room = np.zeros(0)
-        table.room = room or min(_ROOM + _EACH * len(bodies), 8 * len(self.contacts))
+        table.room = room or min(_ROOM + _EACH * len(bodies), 32 * len(self.contacts))
 
     def _kept(self, array: Any) -> Any:
         self._arrays.append(array)

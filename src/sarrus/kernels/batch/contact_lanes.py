@@ -22,7 +22,7 @@ from sarrus.kernels.batch.contact_slots import (
     wants_motion,
 )
 from sarrus.kernels.batch.lane_modes import AWAKE, LEAVES
-from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
+from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES, SAME_FRICTION, SHARED_PIVOT
 from sarrus.kernels.contact.rows import scale_of
 from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING, RESIDUAL_OF_SHARED_FORCES
 from sarrus.kernels.integrate.tolerances import CALM_STEP, EXACT_GAP_OF_MODES, POSITION_CORRECTIONS
@@ -244,10 +244,43 @@ def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Contac
         if ready:
             break
     for k in range(W):
-        if lane.mode[k] == AWAKE and not own.residual[k] <= RESIDUAL_AT_ROUNDING:
+        solved = own.residual[k] <= RESIDUAL_AT_ROUNDING
+        if lane.mode[k] == AWAKE and (not solved or _shares_matter(todo, chosen, k, own)):
             lane.mode[k] = LEAVES
     for i in range(W * m):
         own.best[i] *= units[i]
+
+
+@internal
+def _shares_matter(todo: BatchTable, chosen: int, k: int, own: ContactLanes):
+    """Return True if the motion of lane k may depend on how redundant contacts share a load.
+
+    That is where normal rows depend on each other, one contact slides, and the friction of another one is another part
+    of its normal force, or not known because it has none.
+    """
+    contacts, m = todo.slots[2 * chosen], 3 * todo.slots[2 * chosen] + todo.slots[2 * chosen + 1]
+    packed = m * (m + 1) // 2
+    if own.scaled[W * (packed + 3 * m + contacts) + k] > SHARED_PIVOT:
+        return False
+    mu, r = own.scaled + (W * (packed + m) + k), own.best + k
+    found, px, py = False, 0.0, 0.0
+    for c in range(contacts):
+        head = r[W * 3 * c]
+        tx, ty = r[W * (3 * c + 1)], r[W * (3 * c + 2)]
+        if head > 0.0 and tx * tx + ty * ty >= (1.0 - SAME_FRICTION) * (mu[W * c] * head) ** 2:
+            found, px, py = True, tx / head, ty / head
+    if not found:
+        return False
+    for c in range(contacts):
+        head = r[W * 3 * c]
+        dx, dy = r[W * (3 * c + 1)] - px * head, r[W * (3 * c + 2)] - py * head
+        unloaded = head == 0.0 and own.which[W * 3 * c + k] >= 0.0
+        if unloaded or dx * dx + dy * dy > (SAME_FRICTION * head) ** 2:
+            return True
+    pushed = 0.0
+    for row in range(3 * contacts, m):
+        pushed = max(pushed, r[W * row])
+    return pushed > 0.0
 
 
 @internal

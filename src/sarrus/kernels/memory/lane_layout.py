@@ -93,7 +93,7 @@ def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTab
         middle=w * size, probe=w * size, trial=w * (size + nv), place=w * nq,
         stage=w * (nv + nq + N_CONDITIONING + todo.n_factors), rows=w * (m + 2) * nv, smooth=w * nv, free=w * nv,
         first=w * nv, way=w * nv, shifted=w * nv, ahead=w * nv, products=w * max(2 * m, nv), pushed=w * m,
-        columns=w * m * nv, problem=w * whole, scaled=w * (whole + m), answer=w * (m + 1), best=w * m,
+        columns=w * m * nv, problem=w * whole, scaled=w * (whole + m + 1), answer=w * (m + 1), best=w * m,
         gap=w * k, after=w * k, rate=w * k, ahead_gap=w * k, active=w * k, delay=w * k, before=w * k,
         motion=w * contact_table.contact_rows * (2 + nv), impulse=w * rows, lasting=w * rows, coming=w * rows,
         which=w * m, owner=w * m, used=w * m, bounds=w * contact_table.stops, residual=w, done=w, counts=2 * w,

@@ -108,23 +108,23 @@ def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
     wide = sum(len(contact.row_names) > 1 for contact in e.friction_contacts)
     single = len(e.friction_contacts) - wide + len(joint_limits(system).names)
     factors, force, answer = response(e, elimination)
-    respond = ca.Function("respond", [factors, force], [answer])
+    compliance = ca.Function("compliance", [factors, force], [answer])
     sizes, problems = _sizes(wide, single), list[NativeFunction]()
     for size in sizes:
         name = f"columns of {size.contacts} contacts, {size.single} rows in {LANES} lanes"
-        problems.append(_columns(system, name, size, respond, factors))
+        problems.append(_columns(system, name, size, compliance, factors))
         problems += [*_of_any_tree(size, e.nv), *_of_any_system(size)]
     return ContactLanes(functions, sizes, problems)
 
 
 def _columns(
-    system: Evaluations, name: str, size: Slots, respond: ca.Function, factors: ca.SX
+    system: Evaluations, name: str, size: Slots, compliance: ca.Function, factors: ca.SX
 ) -> NativeFunction:
     """Return the function (columns K Jᵀ, W) of the factors of a stage and of the rows J of all slots."""
     compiled = system.compiled
 
     def make() -> NativeFunction:
-        rows, outputs = delassus(size, system.nv, respond, factors)
+        rows, outputs = delassus(size, system.nv, compliance, factors)
         return compile_function(f"{compiled.equations.name}.{name}", [factors, rows], outputs, lanes=LANES)
 
     found: NativeFunction = system.model.cached(name, make)

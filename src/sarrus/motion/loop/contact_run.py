@@ -322,7 +322,14 @@ class ContactRun:
     def _refuse_overlap(self, x: Array, what: str) -> None:
         """Raise `ArgumentError` where geometries begin deep in each other."""
         assert self.geometry_run is not None
-        for seen in self.geometry_run.look(x, 0.0):
+        room = int(self.geometry_run.table.room)
+        found = self.geometry_run.look(x, 0.0)
+        if (
+            int(self.geometry_run.table.room) != room
+        ):  # its arrays are new: the kernels need those of a step again
+            found = [seen.copy() for seen in found]
+            self._make_room()
+        for seen in found:
             if not seen.gap >= -AT_BOUND * self.system.characteristic.length:
                 raise self._overlapping(what, self.geometry_run.contacts[int(seen.pair)].name, -seen.gap)
 

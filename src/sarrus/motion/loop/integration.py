@@ -34,6 +34,8 @@ from sarrus.motion.loop.tolerances import (
 )
 from sarrus.motion.records.records import EventRecord
 
+# Ends of a run by a contact problem without an answer, or by contacts that there is no room for.
+_LOST_BY_CONTACTS = (run.NOT_CONVERGED, run.NOT_FINITE, run.ILL_POSED)
 # Ends of a run that M may cause where it is singular at one configuration.
 _LOST_BY_INERTIA = (run.ILL_POSED, run.NOT_FINITE, run.STEP_TOO_SMALL, run.PROJECTION_FAILED)
 # Ends of a run whose loops may jam.
@@ -127,7 +129,7 @@ class Integration(TimeLoop):
                     self.state.hints = self.state.doubts = 0.0
             elif (
                 (
-                    code == run.NOT_CONVERGED
+                    code in _LOST_BY_CONTACTS
                     and self.contact_run is not None
                     and self.contact_run.solve(self.time)
                 )

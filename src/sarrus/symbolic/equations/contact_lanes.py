@@ -16,7 +16,7 @@ import casadi as ca
 
 from sarrus.kernels.integrate.tolerances import CORRECTION_RIDGE
 from sarrus.symbolic.equations.sparse import Column, largest
-from sarrus.symbolic.equations.tolerances import RIDGE_OF_LANES
+from sarrus.symbolic.equations.tolerances import DEPENDENT_ROUNDING, RIDGE_OF_LANES
 
 Matrix = list[Column]
 
@@ -64,14 +64,16 @@ def pack(W: Matrix) -> Column:
     return [value for i, row in enumerate(W) for value in row[: i + 1]]
 
 
-def delassus(slots: Slots, nv: int, respond: ca.Function, factors: ca.SX) -> tuple[ca.SX, dict[str, ca.SX]]:
+def delassus(
+    slots: Slots, nv: int, compliance: ca.Function, factors: ca.SX
+) -> tuple[ca.SX, dict[str, ca.SX]]:
     """Return symbols of the rows J (slot by slot) and W = J K Jᵀ with the columns K Jᵀ.
 
-    ``respond`` is K τ of (factors, τ).
+    ``compliance`` is K τ of (factors, τ).
     """
     J = ca.SX.sym("J", nv * slots.rows)
     rows = ca.vertsplit(J, nv) if slots.rows > 1 else [J]
-    columns = [respond(factors, row) for row in rows]
+    columns = [compliance(factors, row) for row in rows]
     lower = [
         _sum(zip(ca.vertsplit(row), ca.vertsplit(column)))
         for i, row in enumerate(rows)
@@ -99,7 +101,10 @@ def push(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
 
 
 def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
-    """Return [W | b | μ | r] in units in which each block of W has the trace one and b the size one, and units of r."""
+    """Return [W | b | μ | r] in units in which each block of W has the trace one and b the size one, and units of r.
+
+    Also the smallest pivot of W of the normal rows, relative to its diagonal: zero where these depend on each other.
+    """
     x, W, b, mu, r = slots.symbols()
     m, scales, used = slots.rows, [ca.SX(0)] * slots.rows, [ca.SX(0)] * slots.rows
     for block in slots.blocks:
@@ -115,7 +120,8 @@ def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     b = [ca.if_else(used[i], b[i] * scales[i] / size, 1) for i in range(m)]
     units = [scale * size for scale in scales]
     r = [value / unit for value, unit in zip(r, units)]
-    return x, {"problem": ca.vertcat(*pack(W), *b, *mu, *r), "units": ca.vertcat(*units)}
+    pivot = _least_pivot([[W[i][j] for j in slots.heads if j <= i] for i in slots.heads])
+    return x, {"problem": ca.vertcat(*pack(W), *b, *mu, *r), "units": ca.vertcat(*units), "pivot": pivot}
 
 
 def sweep(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
@@ -172,6 +178,19 @@ def closing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
         rows.append(row)
     whole = [[rows[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     return x, {"forces": ca.vertcat(*_eliminated(whole, [-g[i] * on[i] for i in range(n)]))}
+
+
+def _least_pivot(lower: Matrix) -> ca.SX:
+    """Return the smallest pivot of a positive matrix, given by its lower triangle, relative to its diagonal."""
+    rows, found = [list(row) for row in lower], list[ca.SX]()
+    for k, row in enumerate(rows):
+        found.append(row[k] / lower[k][k])
+        divisor = ca.fmax(row[k], DEPENDENT_ROUNDING * lower[k][k])
+        for i in range(k + 1, len(rows)):
+            weight = rows[i][k] / divisor
+            for j in range(k + 1, i + 1):
+                rows[i][j] = rows[i][j] - weight * rows[j][k]
+    return -largest([-pivot for pivot in found])
 
 
 def _sum(products: object, start: ca.SX | None = None) -> ca.SX:

@@ -34,3 +34,6 @@ PROBE_ROUNDING = 1e-9
 # that redundant rows need no pivoting. The residual is without it: two to four steps end at rounding; with 1e-6
 # Ant at rest takes twice as many.
 RIDGE_OF_LANES = 1e-8
+
+# [1, of the diagonal of W] Least divisor where pivots of dependent rows are rounding.
+DEPENDENT_ROUNDING = 1e-14
