@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import Mode, contact_elements, contact_row_state
+from sarrus.dynamics.contacts.contact_state import Mode, contact_row_state
 
 ARM, LIMIT = 7, 0.3  # place of the first hinge in q, and its upper limit
 
@@ -53,7 +53,7 @@ def worst_break(system: sr.System, q: Array, v: Array, found: sr.ForwardDynamics
     """Return by how much forces break the laws of Signorini and Coulomb, in their own units, modes aside."""
     state, forces, worst = contact_row_state(system.workspace(), q, v, 0.0), found.contacts.forces, 0.0
     accelerations = state.rows @ found.a + state.bias
-    for one, gap in zip(contact_elements(system.workspace()), state.gaps):
+    for one, gap in zip(state.elements, state.gaps):
         force, change, speed = forces[one.rows], accelerations[one.rows], state.rates[one.rows]
         if one.kind != "friction":
             if gap > 1e-6 or speed[0] > 1e-8:
@@ -88,6 +88,72 @@ def test_forces_obey_the_laws_and_move_the_mechanism(seed: int) -> None:
         size = max(1.0, np.abs(found.contacts.forces).max(), np.abs(found.a).max())
         assert worst_break(system, q, v, found) < 1e-10 * size
         assert found.contacts.residual < 1e-12
+
+
+def loaded_crate(rng: np.random.Generator) -> sr.System:
+    """Return a crate on points, with a box on it by a narrow phase, and two weights on a tendon that rubs and a tie."""
+    mechanism = sr.Mechanism("loaded")
+    mechanism.add_body("crate", mass=2.0, inertia=(0.04, 0.05, 0.06))
+    mechanism.add_joint("float", "free", "world", "crate", parent_pose=(0, 0, 0.1))
+    mechanism.add_geom("crate", "crate", "box", (0.3, 0.3, 0.1))
+    for k, (x, y) in enumerate([(0.25, 0.25), (0.25, -0.25), (-0.25, 0.25), (-0.25, -0.25)]):
+        mechanism.add_contact(
+            f"c{k}", "crate", (x, y, -0.1), friction="coulomb", friction_coefficient=rng.uniform(0.2, 0.6)
+        )
+    for name, x in (("light", 0.1), ("heavy", -0.1)):
+        mechanism.add_body(name, mass=rng.uniform(0.2, 0.8))
+        mechanism.add_joint(
+            name, "prismatic", "crate", name, axis=(0, 0, 1), parent_pose=(x, 0.2, -0.4), limits=(-0.2, 0.1),
+            friction=0.3,
+        )  # fmt: skip
+    path = ["light", ("crate", (0.1, 0.2, 0.3)), ("crate", (-0.1, 0.2, 0.3)), "heavy"]
+    mechanism.add_tendon("rope", path, friction=rng.uniform(0.5, 2.0))
+    mechanism.add_rope("tie", ["light", ("world", (0.1, 0.2, 0.3))], length=0.6)
+    mechanism.add_body("box", mass=0.7, inertia=(2e-3, 3e-3, 4e-3))
+    mechanism.add_joint("above", "free", "world", "box", parent_pose=(0, 0, 0.25))
+    mechanism.add_geom("box", "box", "box", (0.1, 0.1, 0.05))
+    mechanism.add_geometry_contacts(friction_coefficient=0.4, static_coefficient=0.5)
+    return sr.System(mechanism)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_forces_obey_the_laws_with_ropes_stops_and_a_narrow_phase(seed: int) -> None:
+    """Also where the box has no point on the crate, two, or four, in turn."""
+    rng = np.random.default_rng(seed)
+    system = loaded_crate(rng)
+    joint = {name: system.velocity_names.index(name) for name in ("light", "heavy")}
+    seen = set()
+    for k in range(12):
+        q, v, tau = system.neutral().copy(), np.zeros(system.nv), np.zeros(system.nv)
+        lifted = (0.0, 0.05, 0.0)[k % 3]
+        box = slice(system.nq - 7, system.nq)
+        q[box.start + 2] += lifted
+        if k % 3 == 2:  # on an edge
+            turn = 0.3
+            q[box.start + 2] += 0.1 * np.sin(turn) + 0.05 * np.cos(turn) - 0.05
+            q[box.start + 3 : box.stop] = np.cos(0.5 * turn), 0.0, np.sin(0.5 * turn), 0.0
+        for name, at in joint.items():
+            q[system.coordinate_names.index(name)] = place = rng.choice([0.0, 0.1])
+            if name == "heavy" or place > 0.0:  # otherwise the tie is taut
+                v[at] = -abs(rng.normal()) * rng.integers(0, 2)
+        if k % 2:
+            v[[0, 1]] = rng.normal(size=2)
+            v[-6:-4] = v[[0, 1]] if rng.random() < 0.5 else rng.normal(size=2)
+        tau[:3], tau[-6:-3] = 4.0 * rng.normal(size=3), 2.0 * rng.normal(size=3)
+        tau[list(joint.values())] = 3.0 * rng.normal(size=2)
+        found = system.forward_dynamics(q, v, tau=tau)
+        forces, state = found.contacts.forces, contact_row_state(system.workspace(), q, v, 0.0)
+        assert found.contacts.names == state.names
+        assert_allclose(
+            state.rows.T @ forces, found.contacts.force, atol=1e-10 * max(1.0, np.abs(forces).max())
+        )
+        load = system.mass_matrix(q) @ found.a + system.bias_force(q, v) - system.passive_force(q, v, 0.0)
+        assert_allclose(load, tau + found.contacts.force, atol=1e-10 * max(1.0, np.abs(load).max()))
+        size = max(1.0, np.abs(forces).max(), np.abs(found.a).max())
+        assert worst_break(system, q, v, found) < 1e-9 * size
+        assert found.contacts.residual < 1e-11
+        seen.add(sum("crate-box" in one.name for one in state.elements))
+    assert seen == {0, 2, 4}
 
 
 def test_a_call_between_others_leaves_nothing_behind() -> None:
