@@ -77,6 +77,17 @@ class ForwardDynamics(Answer):
             return self.contacts.reason
         return self._reason or self.status.diagnosis
 
+    @property
+    def state(self) -> tuple[Array, Array]:
+        """The state (q, v) that it is for, with quaternions of length one."""
+        start = 2 * self._system.nv + self._system.nc + N_FACTS
+        return self._part(start, start + self._system.nq), self._part(start + self._system.nq, len(self._out))
+
+    @property
+    def time(self) -> float:
+        """The time that it is for [s]."""
+        return self._time
+
     def _part(self, start: int, end: int) -> Array:
         self._out.setflags(write=False)
         return self._out[start:end]

@@ -225,7 +225,7 @@ class System(Evaluations):
             found = forward_dynamics(work, q, v, u, t, tau, throw)
         if self._is_untouched or not contacts:
             return found
-        return with_contact_forces(work, found, q, v, t, tau, throw)
+        return with_contact_forces(work, found, q, tau, throw)
 
     @cached_property
     def _is_untouched(self) -> bool:

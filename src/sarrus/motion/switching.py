@@ -53,6 +53,8 @@ from sarrus.kernels.contact.tolerances import (
     still_speed,
 )
 from sarrus.kernels.linalg import dense
+from sarrus.kernels.memory.impact_layout import Rebound, ReboundFacts
+from sarrus.kernels.platform.c_function import rebound
 from sarrus.motion.contacts.event_driven import EventDrivenContacts
 from sarrus.motion.inputs.inputs import Event
 from sarrus.motion.loop.integration import Integration
@@ -315,24 +317,23 @@ class Switcher:
         s, contacts = self.system, self.system.equations.contacts
         if not self._lone or any(active(s).values()):
             return False
-        gap, rate, normals = contact_motion(s, loop.x)
-        hit = int(np.argmin(gap))
-        contact, arrived = contacts[hit], ARRIVED * (self._length + np.abs(rate))
-        near = np.where(np.abs(rate) > self._still(loop.v), arrived, AT_BOUND * self._length)
-        rebounds = -contact.restitution * rate[hit] >= self._rest_speed
-        if contact.tangential or not rebounds or (gap <= near).sum() != 1 or gap[hit] > near[hit]:
+        gaps, rates, normals = contact_motion(s, loop.x)
+        still, at_rest, touching = self._still(loop.v), AT_BOUND * self._length, list[int]()
+        for k, (gap, rate) in enumerate(zip(gaps.tolist(), rates.tolist())):
+            if gap <= (ARRIVED * (self._length + abs(rate)) if abs(rate) > still else at_rest):
+                touching.append(k)
+        if len(touching) != 1:
             return False
-        mass = s.compiled.function("mass_matrix")(loop.x).reshape(s.nv, s.nv)
-        response = dense.solve(mass, normals[hit])
-        compliance = dense.dot(normals[hit], response)
-        if not 0.0 < compliance < np.inf:
+        hit = touching[0]
+        contact, rate = contacts[hit], rates.item(hit)
+        if contact.tangential or not -contact.restitution * rate >= self._rest_speed:
             return False
-        impulse = -(1.0 + contact.restitution) * rate[hit] / compliance
-        loop.q[:] = _moved(
-            s, loop.x, -gap[hit] / compliance * response
-        )  # onto the plane: it leaves from there
-        loop.v[:] += impulse * response
-        loss = float(0.5 * (1.0 - contact.restitution**2) * rate[hit] ** 2 / compliance)
+        facts, given, normal = ReboundFacts.zeros(), Rebound.zeros(), normals[hit]
+        facts.gap, facts.rate, facts.restitution = gaps.item(hit), rate, contact.restitution
+        given.state, given.normal, given.facts = loop.x, normal, facts
+        if rebound(loop.table, given, 0) < 0:
+            return False
+        loss = float(facts.loss)
         if self.phases is None:
             loop.renew(probe=False)
         self._add(loop, loss, {"bounced": (contact.name,)})
@@ -419,8 +420,7 @@ class Switcher:
         free = forward_dynamics(s, q, v, u, loop.time, x[s.parts.tau], may_be_open=True)
         if self.phases is None:
             return free
-        x[s.parts.u] = u
-        return accelerate(s, free, x, x[s.parts.tau], False)
+        return accelerate(s, free, x[s.parts.tau], False)
 
     def _note(
         self,
@@ -455,11 +455,3 @@ class Switcher:
                 f"{self.system.name}: contacts open and close without end at t = {loop.time:.6g} s: "
                 f"{'; '.join(str(record) for record in self.records[-2:])}"
             )
-
-
-def _moved(system: Workspace, x: Array, step: Array) -> Array:
-    """Return q ⊕ step for the q of x = [q | v | u | t | p | τ]."""
-    given = x.copy()
-    given[system.parts.v] = step
-    moved = x[system.parts.q] + system.compiled.function("rate")(given)
-    return system.normalized(moved) if len(system.model.quaternions) else moved

@@ -152,10 +152,7 @@ def _linearize(
     if data_of(system).exact and _contradiction(system, x, solved, d, reduced, phase) > ROWS_CONTRADICT:
         _refuse(system, solved, q, t)
     if found is not None and phase is not None:
-        found = replace(
-            found,
-            ambiguous=tuple(dict.fromkeys((*found.ambiguous, *_ambiguous(x, solved.a, phase, reduced)))),
-        )
+        found = found.doubted(_ambiguous(x, solved.a, phase, reduced))
     n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
     rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
     if chart.own is None and d.rate2 is not None:

@@ -192,7 +192,7 @@ def _solved(work: Workspace, x: Array, throw: bool) -> ForwardDynamics:
     """Return forward dynamics with contacts at x."""
     parts = work.parts
     free = forward_dynamics(work, x[parts.q], x[parts.v], x[parts.u], float(x[parts.t]), x[parts.tau], throw)
-    return accelerate(work, free, x, x[parts.tau], throw)
+    return accelerate(work, free, x[parts.tau], throw)
 
 
 def require_one_phase(work: Workspace, x: Array, end: Array, tau: Array) -> None:

@@ -125,6 +125,8 @@ class GeometryContacts:
         """Return the velocities of the rows and their biases (m,): J a + bias is the rate of the velocities."""
         rates, bias = np.zeros(len(self.rows)), np.zeros(len(self.rows))
         twist = self._twists(v)
+        if not twist.any():
+            return rates, bias
         for one in self.points:
             moved = self.rates(one, twist)
             (velocity, acceleration), (spin, turning) = self._relative(one, twist, moved)

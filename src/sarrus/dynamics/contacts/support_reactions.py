@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from sarrus.base.arrays import Array
+from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contacts.contact_state import Mode
+from sarrus.dynamics.contacts.state_solution import StateSolution
+from sarrus.kernels.contact.tolerances import UNLOADED
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +87,6 @@ class SupportReactions(ContactReactions):
         return self._balances(factor)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
 class ContactForces(ContactReactions):
     """Forces of contacts, stops and dry friction together with an acceleration.
 
@@ -103,7 +105,74 @@ class ContactForces(ContactReactions):
         satisfy the laws; NOT_CONVERGED, none were found.
     """
 
-    closed: tuple[str, ...]
     residual: float
-    ambiguous: tuple[str, ...]
-    ways: Array = field(repr=False)
+    _solution: StateSolution
+    _doubts: bool
+    _also: tuple[str, ...]
+
+    def __init__(
+        self,
+        solution: StateSolution,
+        status: Status,
+        reason: str,
+        residual: float | None = None,
+        *,
+        doubts: bool = True,
+        also: tuple[str, ...] = (),
+    ) -> None:
+        """``doubts`` False: no contact is ``ambiguous``; ``also``: these are, too. Only the forces are computed now."""
+        answer, ok = solution.answer, status.ok
+        if residual is None:
+            residual = float(answer.facts.residual) if ok else np.inf
+        own: dict[str, Any] = vars(self)
+        own.update(
+            status=status, reason=reason, residual=residual, _solution=solution, _doubts=doubts, _also=also
+        )
+        own["forces"] = read_only(answer.forces if ok else np.zeros(len(answer.forces)))
+        own["force"] = read_only(answer.force if ok else np.zeros(len(answer.force)))
+
+    def doubted(self, names: tuple[str, ...]) -> ContactForces:
+        """Return the same forces with further names of contacts that are ``ambiguous``."""
+        also = (*self._also, *names)
+        return ContactForces(
+            self._solution, self.status, self.reason, self.residual, doubts=self._doubts, also=also
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self._solution.names
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        return self._solution.closed
+
+    @cached_property
+    def modes(self) -> Mapping[str, Mode]:
+        return self._solution.modes(not self.status.ok)
+
+    @cached_property
+    def carrying(self) -> tuple[str, ...]:
+        sizes = np.abs(self.forces)
+        least = UNLOADED * float(sizes.max(initial=0.0))
+        return tuple(one.name for one in self._solution.elements if sizes[one.rows].max() > least)
+
+    @cached_property
+    def determined(self) -> np.ndarray:
+        found = np.ones(len(self.forces), dtype=bool)
+        for b in self._solution.blocks if self.status.ok else ():
+            found[b.one.rows] = ~self._solution.loose[b.rows]
+        return read_only(found)
+
+    @cached_property
+    def ways(self) -> Array:
+        blocks = self._solution.blocks if self.status.ok else ()
+        ways = self._solution.ways if blocks else np.zeros((0, 0))
+        found = np.zeros((len(self.forces), ways.shape[1]))
+        for b in blocks:
+            found[b.one.rows] = ways[b.rows] / b.one.unit
+        return read_only(found)
+
+    @cached_property
+    def ambiguous(self) -> tuple[str, ...]:
+        known = self._solution.ambiguous if self._doubts else ()
+        return tuple(dict.fromkeys((*known, *self._also)))

@@ -18,9 +18,9 @@ from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_state import contact_elements
 from sarrus.dynamics.impacts.restitution import impulses, lone_impulse
-from sarrus.dynamics.impacts.tolerances import CORRECTED_GAPS, IMPACT_GAP_ROUNDING, SHOVE, STIFF_DIRECTION
+from sarrus.dynamics.impacts.tolerances import SHOVE, STIFF_DIRECTION
 from sarrus.dynamics.model.evaluations import Evaluations
-from sarrus.kernels.contact.tolerances import STILL, still_speed
+from sarrus.kernels.contact.tolerances import CORRECTED_GAPS, IMPACT_GAP_ROUNDING, STILL, still_speed
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 

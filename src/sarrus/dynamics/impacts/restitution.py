@@ -28,18 +28,13 @@ in expansion.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import sqrt
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.impacts.tolerances import (
-    DEPENDENT_COMPLIANCE,
-    SAME_SLIDING,
-    SLIDING_ROUNDS,
-    STICKING_RESIDUAL,
-)
 from sarrus.kernels.linalg import dense
+from sarrus.kernels.memory.impact_layout import IMPULSE_FOUND, LoneImpact
+from sarrus.kernels.platform.c_function import lone_impulse as find_impulse
 
 Blocks = list[tuple[int, float]]
 # Returns the forces of a contact problem for chosen rows, their velocities, contacts and dry friction.
@@ -100,71 +95,9 @@ def lone_impulse(delassus: Array, velocities: Array, rebound: float, friction: f
     None if friction may hold the contact against its normal (μ ‖W_tn‖ ≥ W_nn, Painlevé), or if directions do not
     converge.
     """
-    W, u = delassus.tolist(), velocities.tolist()
-    compliance, missing = W[0][0], rebound - u[0]
-    if not 0.0 < compliance < np.inf:
-        return None
-    if friction == 0.0 or missing <= 0.0 or not any(any(row[1:]) for row in W):
-        found = np.zeros(len(u))
-        found[0] = max(0.0, missing / compliance)
-        return found
-    if not friction * _size([row[0] for row in W[1:]]) < compliance:
-        return None
-    sticking = _sticking(W, u, missing)
-    if sticking is not None and _size(sticking[1:]) <= friction * sticking[0]:
-        return np.array(sticking)
-    return _sliding(W, u, missing, friction, sticking)
-
-
-def _size(vector: Sequence[float]) -> float:
-    return sqrt(sum(x * x for x in vector))
-
-
-def _sticking(W: list[list[float]], u: list[float], missing: float) -> list[float] | None:
-    """Return the impulse of a sticking contact; None if there is none, or if its rows are dependent.
-
-    Rows without compliance, such as those normal to a planar mechanism, have no impulse.
-    """
-    least = DEPENDENT_COMPLIANCE * max(row[k] for k, row in enumerate(W))
-    moved = [k for k, row in enumerate(W) if row[k] > least]
-    if 0 not in moved or any(u[k] != 0.0 for k in range(len(u)) if k not in moved):
-        return None
-    right = [missing, *(-x for x in u[1:])]
-    # elimination of a positive definite matrix
-    rows = [[*(W[k][j] for j in moved), right[k]] for k in moved]
-    for k, row in enumerate(rows):
-        if not row[k] > least:
-            return None
-        for other in rows[k + 1 :]:
-            share = other[k] / row[k]
-            for j in range(k, len(row)):
-                other[j] -= share * row[j]
-    found = [0.0] * len(u)
-    for k in reversed(range(len(rows))):
-        known = sum(rows[k][j] * found[moved[j]] for j in range(k + 1, len(rows)))
-        found[moved[k]] = (rows[k][-1] - known) / rows[k][k]
-    left = [sum(w * r for w, r in zip(row, found)) - b for row, b in zip(W, right)]
-    return found if _size(left) <= STICKING_RESIDUAL * _size(right) else None
-
-
-def _sliding(
-    W: list[list[float]], u: list[float], missing: float, friction: float, sticking: list[float] | None
-) -> Array | None:
-    """Return the impulse of a sliding contact; None if no direction is found."""
-    before = u[1:] if any(u[1:]) or sticking is None else [-r for r in sticking[1:]]
-    size = _size(before)
-    if not size > 0.0:
-        return None
-    way = [x / size for x in before]
-    for _ in range(SLIDING_ROUNDS):
-        unit = [1.0, *(-friction * d for d in way)]
-        normal = missing / sum(w * r for w, r in zip(W[0], unit))
-        slip = [x + normal * sum(w * r for w, r in zip(row, unit)) for x, row in zip(u[1:], W[1:])]
-        size = _size(slip)
-        if not (normal > 0.0 and 0.0 < size < np.inf):
-            return None
-        other = [x / size for x in slip]
-        if max(abs(x - d) for x, d in zip(other, way)) <= SAME_SLIDING:
-            return np.array([normal * r for r in unit])
-        way = other
-    return None
+    m, impact = len(velocities), LoneImpact.zeros()
+    found, law, room = np.zeros(m), np.array([rebound, friction]), np.zeros(m * m + 3 * m)
+    given = np.ascontiguousarray(delassus), np.ascontiguousarray(velocities)
+    impact.rows, impact.law, impact.impulse, impact.room = m, law, found, room
+    impact.delassus, impact.velocities = given
+    return found if find_impulse(impact, room, 0) == IMPULSE_FOUND else None

@@ -136,7 +136,7 @@ def sensors(
     if needs_accelerations(asked):
         found = forward_dynamics(system, x[system.parts.q], speed, x[system.parts.u], t, tau)
         if contacts:
-            found = with_contact_forces(system, found, x[system.parts.q], speed, t, tau, True)
+            found = with_contact_forces(system, found, x[system.parts.q], tau, True)
         a, multipliers = found.a, found.multipliers
         if found.contacts is not None:
             pushes = pushes_of(system, x[system.parts.q], t, found.contacts.forces)

@@ -16,9 +16,8 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.contact_state import ContactElement, contact_row_state
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.ranks import project_velocity
-from sarrus.dynamics.solve.tolerances import NO_ACCELERATION, NO_COMPLIANCE
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.contact.tolerances import STEADY, STILL
+from sarrus.kernels.contact.tolerances import NO_ACCELERATION, NO_COMPLIANCE, STEADY, STILL
 
 
 def is_moved(responses: Array, accelerations: Array) -> Array:

@@ -2,13 +2,6 @@
 
 from __future__ import annotations
 
-# [rounds] Rounds in which directions of slips that begin are found, at most.
-SLIP_ROUNDS = 50
-
-# [1, of the largest force, or of the length 1] Forces and directions of slips are found when they change by
-# less.
-SAME_FORCES_AND_SLIPS = 1e-13
-
 # [1, of the largest pivot] A pivot beyond the rank above it contradicts the rank: the state is singular,
 # not inconsistent.
 CONTRADICTED_ROWS = 1e-3
@@ -27,13 +20,6 @@ FLOWN_OFF = 1e6
 # [SI units of the reading] Changes of readings above it count.
 READING_CHANGED = 1e-9
 
-# [1, of the largest compliance] A smaller compliance is rounding: rows across a plane mechanism are 1e-17
-# of the others, and compliances are squares.
-NO_COMPLIANCE = 1e-24
-
-# [1, of the largest acceleration] A smaller acceleration of a row is rounding.
-NO_ACCELERATION = 1e-13
-
 # [1, of the largest entry] Velocities along which a force is missing are named when they have at least this
 # part.
 NAMED_VELOCITY = 0.5
@@ -43,10 +29,6 @@ MOST_NAMED_VELOCITIES = 4
 
 # [s] Instants of events are found to this: at 1 m/s it is far below `ARRIVED` in metres.
 EVENT_TOLERANCE = 1e-11
-
-# [1, of a free direction of length one] A force that free directions change by less is determined: the root
-# of rounding.
-UNMOVED_FORCE = 1e-7
 
 # [1, of the largest force, and of 1 + the largest acceleration in characteristic units] A closed contact
 # with a smaller force, or that opens with a smaller acceleration, and friction that is less below its limit

@@ -68,6 +68,7 @@ class Workspace(Evaluations):
         self.table.settings, self.table.x, self.table.work = self.tolerances, self.x, self.work
         self._keep_stages(stage)
         self.forward = None
+        self.state_contacts: Any = None  # `sarrus.dynamics.solve.state_contacts.StateContactTable`, once used
         self.forget()
 
     def copy(self, options: Options | None = None) -> Workspace:

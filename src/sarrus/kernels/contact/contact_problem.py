@@ -262,13 +262,13 @@ def _scale(
         n, square = table.sizes[k], 0.0
         for i in range(at, at + n):
             square += delassus[i if sparse else i * (m + 1)]
-        unit = _rounded(np.sqrt(square)) / stretch
+        unit = power_of_two(np.sqrt(square)) / stretch
         for i in range(at, at + n):
             work.factors[i] = 1.0 / unit
             size = max(size, abs(table.velocities[i]) / unit)
         work.numbers[k] = table.numbers[k] if k < table.contacts else table.numbers[k] * unit
         at += n
-    size = _rounded(size)
+    size = power_of_two(size)
     for k in range(table.contacts, blocks):
         work.numbers[k] /= size
     for i in range(m):
@@ -282,7 +282,7 @@ def _scale(
 
 
 @internal
-def _rounded(size: float):
+def power_of_two(size: float):
     """Return the largest power of two up to ``size``, 1.0 if ``size`` vanishes: division by it costs no digit."""
     power = 1.0
     if not VANISHING_VELOCITY < size < np.inf:
@@ -468,5 +468,6 @@ def _sweep(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, c
                 change = small[n + i] - r[at + i]
                 if change != 0.0:
                     r[at + i] += change
-                    axpy(change, work.delassus + (at + i) * m, u, m)
+                    for j in range(m):
+                        u[j] += change * work.delassus[j * m + at + i]
             at += n

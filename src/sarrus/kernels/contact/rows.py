@@ -304,7 +304,7 @@ def turn_of(table: Table, h: float, row: int, work: ContactWork):
 @internal
 def load_gaps(contact_table: ContactTable, x: Floats, out: Floats):
     """Write the gaps of plane contacts and stops at x to ``out``."""
-    if contact_table.contacts > 0:
+    if contact_table.contacts > 0 and contact_table.gaps != 0:
         call_native(contact_table.gaps, x, out)
     for s in range(contact_table.stops):
         out[contact_table.contacts + s] = contact_table.signs[s] * (

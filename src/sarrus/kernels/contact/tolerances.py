@@ -234,6 +234,27 @@ LEAST_REACH = 1e-6
 # compliance.
 LARGE_ACCELERATIONS = 1e3
 
+# [1, of the largest pivot] Rows of the compliance of normal forces with a smaller pivot depend on others: contacts
+# share a load on equal springs. `sarrus.kernels.contact.state_forces`, as in runs.
+SPRING_PIVOT = 1e-9
+
+# [1, of the largest pivot] A smaller pivot of the equations of the forces at a state is rounding: the forces are the
+# least ones. `sarrus.kernels.contact.state_forces`.
+DETERMINED_PIVOT = 1e-12
+
+# [rounds] Rounds in which directions of slips that begin are found, at most.
+SLIP_ROUNDS = 50
+
+# [1, of the length of a direction] Directions of slips are found when they change by less.
+SAME_SLIP = 1e-13
+
+# [1, of the largest compliance] A smaller compliance is rounding: rows across a plane mechanism are 1e-17 of the
+# others, and compliances are squares.
+NO_COMPLIANCE = 1e-24
+
+# [1, of the largest acceleration] A smaller acceleration of a row is rounding.
+NO_ACCELERATION = 1e-13
+
 # [steps] Steps of Newton's method for the direction of a slow slip at most.
 SLOW_SLIP_STEPS = 12
 
@@ -346,6 +367,25 @@ LEAST_FORCES_ACCEPTED = 1e-10
 # friction, with which redundant ones share their impulses: they creep by this part of the velocity that the
 # impulses of a step change.
 STICKING_COMPLIANCE = 1e-9
+
+# [rounds] Rounds in which the direction of sliding is found.
+SLIDING_ROUNDS = 30
+
+# [1, of the length 1] The direction is found when it changes by less: two units of rounding.
+SAME_SLIDING = 4e-16
+
+# [1, of the right side] Residual of a sticking contact.
+STICKING_RESIDUAL = 1e-12
+
+# [1, of the largest compliance] A row with a smaller compliance depends on others.
+DEPENDENT_COMPLIANCE = 1e-9
+
+# [1, of the unit of the block] A gap of a contact that hits is zero.
+IMPACT_GAP_ROUNDING = 100.0 * IMPACT_GAP
+
+# [1, of twice the gap] Gaps at an impact are corrected where that moves no gap by more than twice the
+# largest, but for rounding.
+CORRECTED_GAPS = 1e-9
 
 # [1, of the largest compliance] Lower bound of a compliance used as a divisor.
 LEAST_COMPLIANCE = 1e-12

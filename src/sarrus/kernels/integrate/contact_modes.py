@@ -141,6 +141,12 @@ def mode_probe(table: Table, x: Floats, m: int) -> int:
     their compliance columns and their accelerations without contact forces (sliding dry friction included). Returns 0
     if m is 0, −1 if a number is not finite.
     """
+    return probe(table, x, m)
+
+
+@internal
+def probe(table: Table, x: Floats, m: int):
+    """Do what `mode_probe` does."""
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     work = tl.contact_work(contact_table, nq, nv, size)
     follow_back(table, x, False)

@@ -8,7 +8,7 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy
 from sarrus.kernels.contact.event_functions import find_dips, write_event_functions
-from sarrus.kernels.contact.rows import comes_back
+from sarrus.kernels.contact.rows import comes_back, keep
 from sarrus.kernels.integrate.step_control import Step
 from sarrus.kernels.integrate.stepping import finish, set_control, take_step
 from sarrus.kernels.integrate.tolerances import (
@@ -26,7 +26,7 @@ from sarrus.kernels.memory import run_state as rs
 from sarrus.kernels.memory.layout import Stages, Table, Workspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
-from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.platform.pointers import exists, internal
 
 # Direction of an event that is switched off.
 OFF = 2.0
@@ -128,6 +128,8 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
             return False, True
         take_step(table, False, step.near, x, earliest, slopes, stages.new, work)
         finish(table, stages.new, request)
+        if exists(table.contact_table):
+            keep(table, stages.new)  # trial steps of what crosses before may overwrite it
         event_values(table, stages.new, after, work)
         end, ends = earliest, False
         for k in range(count):  # functions that cross before this event and back by the end of the step

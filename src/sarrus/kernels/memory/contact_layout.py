@@ -45,6 +45,7 @@ class ContactSettings(Record):
     slow_speed: (
         float  # speed below which the direction of friction in a smooth phase is not that of the slip [m/s]
     )
+    bounced: float  # energy that the last impact of a single block took [J]
     event_slack: float  # how many times what counts as zero is larger than where margins are exact
 
 

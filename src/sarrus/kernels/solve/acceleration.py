@@ -20,7 +20,7 @@ import numpy as np
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.factor import Matrix
 from sarrus.kernels.algebra.retraction import largest_gap, longest_entry
-from sarrus.kernels.algebra.vectors import add, axpy, copy, fill, is_finite
+from sarrus.kernels.algebra.vectors import add, axpy, copy, dot, fill, is_finite
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Settings, StageAnswer, Table, Workspace
 from sarrus.kernels.memory.record import Floats
@@ -87,21 +87,61 @@ def _by_pivots(table: Table, x: Floats, level: int, work: Workspace):
 
     It is a separate function, so that stages do not pay for saving its registers.
     """
-    nv, nc = table.nv, table.nc
+    nv = table.nv
     work.factored[0] = 0.0
     load_dynamics(table, x, work)
+    if not _factor_mass(table, work):
+        return -1 if table.whole == 0 else call_kernel(table.null_space_solve, table, x, level)
+    used = _project(table, x, level, work)
+    return used if is_finite(work.a, nv) else -1
+
+
+@internal
+def _factor_mass(table: Table, work: Workspace):
+    """Factor M, and write f̂ and Â; return False where M is singular, or so nearly that its null space is needed."""
+    nv, nc = table.nv, table.nc
     good = table.elimination == la.TRACED or fa.cholesky_ltl(work.mass, nv)
-    if table.whole == 0:
-        if not good:
-            return -1
-    elif not (good and ch.mass_condition(work.mass, nv) <= HEAVY_MASS):
-        return call_kernel(table.null_space_solve, table, x, level)
+    if not good or (table.whole != 0 and not ch.mass_condition(work.mass, nv) <= HEAVY_MASS):
+        return False
     if table.elimination == la.CHOLESKY:
         fa.solve_l_transposed(work.mass, nv, work.force)
         for j in range(nc):
             fa.solve_l_transposed(work.mass, nv, work.rows + j * nv)
-    used = _project(table, x, level, work)
-    return used if is_finite(work.a, nv) else -1
+    return True
+
+
+@internal
+def factored_acceleration(table: Table, x: Floats, work: Workspace):
+    """Write a at x to the workspace, and keep the factors of M and Â for `kinetic_row`; return the rank of A.
+
+    −1 where M is singular, or so nearly that its null space is needed, or where a is not finite.
+    """
+    work.factored[0] = 0.0
+    if table.elimination == la.NULL_SPACE:
+        return -1
+    load_dynamics(table, x, work)
+    if not _factor_mass(table, work):
+        return -1
+    used = _project(table, x, la.SLOPE, work)
+    return used if is_finite(work.a, table.nv) else -1
+
+
+@internal
+def kinetic_row(table: Table, rank: int, row: Floats, work: Workspace):
+    """Replace a row J (nv) by P L⁻ᵀ Jᵀ, P the projection on the motions that the constraints allow.
+
+    M = LᵀL and A have the factors of `factored_acceleration`. Products of two such rows are the accelerations of one
+    row by a force on the other. Return ‖L⁻ᵀ Jᵀ‖², the compliance of the row without constraints.
+    """
+    nv = table.nv
+    fa.solve_l_transposed(work.mass, nv, row)
+    free = dot(row, row, nv)
+    if rank > 0:
+        A = fa.matrix(table, work, work.rows, table.nc)
+        fa.apply_q_transposed(A, rank, row)
+        fill(row, 0.0, rank)
+        fa.apply_q(A, rank, row)
+    return free
 
 
 @internal

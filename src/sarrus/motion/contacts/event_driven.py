@@ -33,7 +33,7 @@ from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
 from sarrus.kernels.memory.record import view_fields
-from sarrus.kernels.platform.c_function import mode_acceleration
+from sarrus.kernels.platform.c_function import bounce, mode_acceleration
 from sarrus.motion.contacts.contact_probe import ContactProbe
 from sarrus.motion.contacts.mode_changes import Change, change_between
 from sarrus.motion.contacts.tolerances import (
@@ -76,6 +76,7 @@ class EventDrivenContacts:
         self._at_rest = [self.settings.at_bound * unit / self._length for unit in self._units]
         self._unmoved: list[int] = []  # what neither moves nor is moved by forces on it
         self._acting, self._last, self._soon, self._idle = 0, -np.inf, 0, 0
+        self._may_bounce = self.unilateral == len(self.modes) and not probe.poisson
         self._sprung = False  # whether normal forces are those on springs
         self._slots = contact_run.slots.reshape(tl.ROOM + 1, -1)
         self._facts = view_fields(self._slots[0], tl.slot_sizes(contact_run.contact_table, loop.system.nv))
@@ -96,6 +97,8 @@ class EventDrivenContacts:
         before, begun = self.modes.copy(), self.contact_run.start_forces.copy()
         self._give_way()
         self.contact_run.contact_table.n_active = len(before)  # what acts is yet to be found
+        if self._may_bounce and not before.any() and (change := self._bounce()) is not None:
+            return change
         self.probe.look([])
         work = self.contact_run.work
         gaps, rates = work.gap[: self.unilateral].copy(), self.probe.rates()
@@ -129,6 +132,19 @@ class EventDrivenContacts:
             (self.loop.time, k - self.contacts, float(bounds[k - self.contacts])) for k in at_stop
         ]
         return change_between(self.contact_run.blocks, self.unilateral, before, self.modes, approaching, loss)
+
+    def _bounce(self) -> Change | None:
+        """Apply the impact of a single block that rebounds while nothing else touches; None if there is no such."""
+        k = bounce(self.loop.table, self.loop.x, 0)
+        if k < 0:
+            return None
+        loss = float(self.settings.bounced)
+        self._begin_slots(loss)
+        self._idle = 0
+        if k >= self.contacts:
+            stop = k - self.contacts
+            self.contact_run.hits.append((self.loop.time, stop, float(self.contact_run.bounds[stop])))
+        return Change(bounced=(self.contact_run.blocks[k],), energy_loss=loss)
 
     def _arrived(self, before: Array, gaps: Array, rates: Array) -> list[int]:
         """Return which blocks touch: those that did, that have arrived, or that are as good as closed at rest."""

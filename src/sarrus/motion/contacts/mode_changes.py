@@ -14,12 +14,12 @@ class Change(NamedTuple):
     impact [J].
     """
 
-    closed: tuple[str, ...]
-    opened: tuple[str, ...]
-    bounced: tuple[str, ...]
-    slipping: tuple[str, ...]
-    sticking: tuple[str, ...]
-    energy_loss: float
+    closed: tuple[str, ...] = ()
+    opened: tuple[str, ...] = ()
+    bounced: tuple[str, ...] = ()
+    slipping: tuple[str, ...] = ()
+    sticking: tuple[str, ...] = ()
+    energy_loss: float = 0.0
 
 
 def change_between(

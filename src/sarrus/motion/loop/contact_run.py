@@ -309,7 +309,7 @@ class ContactRun:
 
         parts, tau = system.parts, x[system.parts.tau]
         free = forward_dynamics(system, x[parts.q], x[parts.v], x[parts.u], float(x[parts.t]), tau, False)
-        found = accelerate(system, free, x, tau, False).contacts
+        found = accelerate(system, free, tau, False).contacts
         if found is not None and not found.status.ok:
             return
         self.slots[:] = 0.0

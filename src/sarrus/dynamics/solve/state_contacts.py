@@ -1,0 +1,174 @@
+"""`StateContactTable`: contacts, stops and dry friction of one workspace, for the kernel of forces at a state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sarrus.base.arrays import Array
+from sarrus.dynamics.contacts.contact_state import (
+    ContactElement,
+    ContactRowState,
+    contact_elements,
+    contact_gaps,
+    contact_motion_function,
+    contact_names,
+    contact_row_state,
+)
+from sarrus.dynamics.model.inertia import lightness
+from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
+from sarrus.kernels.contact.tolerances import LIFT, STILL
+from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import contact_problem_layout as cp
+from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory import state_contacts_layout as sl
+from sarrus.kernels.memory.record import view_fields
+from sarrus.kernels.platform.c_function import contact_forces, contact_problem
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.results import ForwardDynamics
+    from sarrus.dynamics.solve.workspace import Workspace
+
+_PLACE = la.Table.places["contact_table"]
+
+
+def state_contacts(work: Workspace, free: ForwardDynamics) -> StateContactTable:
+    """Return the table of the contacts at the state of ``free``.
+
+    It is kept in the workspace; with geometries it is made anew where others touch than before.
+    """
+    table: StateContactTable | None = work.state_contacts
+    if not work.contact_geometries:
+        if table is None:
+            table = work.state_contacts = StateContactTable(work, contact_elements(work), contact_names(work))
+        return table
+    found = contact_row_state(work, *free.state, free.time)
+    if table is None or table.names != found.names:
+        table = work.state_contacts = StateContactTable(work, found.elements, found.names)
+    table.load(found)
+    return table
+
+
+class StateContactTable:
+    """The arrays of one workspace, and the call of the kernel. ``asked`` of all blocks are zero between calls.
+
+    The kernel has contacts first, then stops, then dry friction, which is the order of ``elements``, and all rows of
+    contacts before all others. The rows of ``elements`` and of answers are those of ``names``.
+    """
+
+    def __init__(self, work: Workspace, elements: tuple[ContactElement, ...], names: tuple[str, ...]) -> None:
+        kinds = "contact", "stop", "friction"
+        self._numbers = sorted(range(len(elements)), key=lambda k: kinds.index(elements[k].kind))
+        self.work, self.names = work, names
+        self.elements = tuple(elements[k] for k in self._numbers)
+        self.has_flanks = any(one.opposite_flank >= 0 for one in self.elements)
+        contacts = [one for one in self.elements if one.kind == "contact"]
+        limits, dry, lengths = joint_limits(work), dry_friction(work), work.equations.dry_lengths
+        size, widths = work.characteristic, [one.rows.stop - one.rows.start for one in contacts]
+        first = [row for one in contacts for row in range(one.rows.start, one.rows.stop)]
+        self._rows = np.array([*first, *sorted({*range(len(names))} - {*first})], dtype=np.int64)
+        self._is_sorted = bool((self._rows == np.arange(len(names))).all())
+        self._places = np.argsort(self._rows)
+        table = self._table = tl.ContactTable.zeros()
+        table.contacts, table.contact_rows = len(contacts), sum(widths) + len(lengths)
+        table.stops, table.dry, table.dry_lengths = (
+            len(limits.names),
+            len(lengths) + len(dry.names),
+            len(lengths),
+        )
+        settings, problem, blocks = tl.ContactSettings.zeros(), cp.ContactProblem.zeros(), len(self.elements)
+        settings.stick_speed, settings.force = STILL * size.length, LIFT * size.mass
+        turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
+        singles = [1] * (table.stops + table.dry)
+        pushing = self.elements[: len(contacts) + table.stops]
+        self._lightness = np.zeros(work.nv)
+        arrays = {
+            "sizes": np.array([*widths, *[1] * table.stops], dtype=np.int64),
+            "first_rows": self._places[[one.rows.start for one in pushing]],
+            "widths": np.array([*(n - k for n in widths for k in range(n)), *singles], dtype=np.int64),
+            "coordinates": limits.places.astype(np.int64),
+            "speeds": np.array([*limits.rates, *dry.rates], dtype=np.int64),
+            "signs": -limits.signs,
+            "scales": np.where(turning, 1.0 / size.length, 1.0),
+            "bounds": limits.bounds,
+            "friction": np.array([one.friction for one in pushing]),
+            "static": np.array([one.static for one in pushing]),
+            "limits": np.array([one.limit for one in self.elements[len(pushing) :]]),
+            "lightness": self._lightness,
+            "settings": settings,
+            "problem": problem,
+        }  # fmt: skip
+        rows, nv = tl.fixed_rows(table), work.nv
+        sizes = tl.contact_sizes(table, work.nq, nv, la.input_size(work.table))
+        room = np.zeros(sum(sizes))
+        for name, array in (arrays | {"work": room}).items():
+            setattr(table, name, array)
+        own = self._own = view_fields(room, sizes)
+        problem_sizes = np.zeros(blocks, dtype=np.int64)
+        problem.sizes, problem.numbers, problem.delassus = problem_sizes, own.numbers, own.delassus
+        problem.velocities, problem.forces, problem.work = own.given, own.impulses, own.solver
+        table.inner, table.solver = work.acceleration_kernel.address, contact_problem.address
+        if table.contact_rows and not work.contact_geometries:
+            functions = contact_gaps(work), contact_motion_function(work)
+            table.gaps, table.motion = functions[0].address, functions[1].address
+            self._functions = functions
+        self.asked, self._given = np.zeros(blocks, dtype=np.int64), sl.StateContacts.zeros()
+        self._answer, more = (
+            np.zeros(sum(sl.answer_sizes(table, rows, nv))),
+            np.zeros(sum(sl.room_sizes(rows, nv))),
+        )
+        order, units = np.zeros(rows + 1, dtype=np.int64), np.array([one.unit for one in self.elements])
+        reach = np.array([one.reach for one in self.elements])
+        given = self._given
+        given.contact_table, given.asked, given.units, given.reach = table, self.asked, units, reach
+        given.order, given.answer, given.room = order, self._answer, more
+        self._nothing = self.view(self._answer)
+        self._before_delassus = len(self._answer) - rows * rows
+        self._kept = arrays, room, problem_sizes, more, order, units, reach
+        self._at = table.ctypes.data
+        self._call = contact_forces.entry
+        self._arguments = work.table.ctypes.data, given.ctypes.data
+
+    def view(self, answer: Array) -> sl.StateAnswer:
+        """Return the arrays of an answer by name."""
+        found: sl.StateAnswer = view_fields(
+            answer, sl.answer_sizes(self._table, tl.fixed_rows(self._table), self.work.nv)
+        )
+        return found
+
+    def load(self, found: ContactRowState) -> None:
+        """Store gaps and motion of the contacts at a state, in place of the native functions."""
+        own, count, nv = self._own, int(self._table.contact_rows), self.work.nv
+        rows = self._rows[:count]
+        own.gap[: self._table.contacts] = found.gaps[self._numbers[: int(self._table.contacts)]]
+        own.native[:count], own.native[count : 2 * count] = found.rates[rows], found.bias[rows]
+        own.native[2 * count : count * (2 + nv)] = found.rows[rows].ravel()
+
+    def slide(self, k: int, direction: Array) -> None:
+        """Ask block k to slide along a direction at the next call."""
+        self.asked[k], self._nothing.directions[self._places[self.elements[k].tails]] = (
+            sl.SLIDES_ALONG,
+            direction,
+        )
+
+    def find(self) -> tuple[int, sl.StateAnswer]:
+        """Return how the kernel ended at the state in the x of the workspace, and a copy of its answer."""
+        work, table = self.work, self.work.table
+        before = table[_PLACE]
+        table[_PLACE] = self._at
+        try:
+            code = self._call(*self._arguments, 0)
+            if code == sl.NO_FACTOR:
+                self._lightness[:] = lightness(work, work.x[work.parts.q], float(work.x[work.parts.t]))
+                code = self._call(*self._arguments, 1)
+        finally:
+            table[_PLACE] = before
+        if code == sl.IDLE:
+            return code, self._nothing
+        m = int(self._nothing.facts.rows)
+        answer = self.view(self._answer[: self._before_delassus + m * m].copy())
+        if self._is_sorted:
+            return code, answer
+        forces, directions = answer.forces[self._places], answer.directions[self._places]
+        return code, answer._replace(forces=forces, directions=directions)
