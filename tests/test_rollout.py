@@ -369,7 +369,7 @@ def test_a_contact_that_begins_below_its_plane_is_named() -> None:
     mechanism.add_joint("free", "free", "world", "ball")
     mechanism.add_contact("touch", "ball", point=(0, 0, -0.1))
     system = System(mechanism)
-    with pytest.raises(ArgumentError, match="run 0: contact 'touch' begins 0.1 m below its plane"):
+    with pytest.raises(ArgumentError, match="run 0: contact 'touch' begins"):
         sr.rollout(system, system.neutral(), duration=0.1)
 
 
