@@ -196,7 +196,7 @@ def test_assembly_lifts_contacts_out_of_their_planes(unit: float) -> None:
 
 
 def test_derivatives_of_a_step_are_refused_beyond_a_limit() -> None:
-    with pytest.raises(sr.SolveError, match="'x' is at or beyond its limit"):
+    with pytest.raises(sr.SolveError, match="holds a coordinate beyond its limit"):
         sr.sensitivity.step_derivatives(falling_slide(), [-0.1], [0.0], dt=1e-3)
 
 

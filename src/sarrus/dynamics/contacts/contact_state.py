@@ -265,8 +265,8 @@ def require_no_narrow_phase(system: Evaluations, what: str) -> None:
 
 def dry_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the tendons and of the joint velocities with dry friction."""
-    lengths = (length.name.removesuffix(".friction") for length in system.equations.dry_lengths)
-    return (*lengths, *dry_friction(system).names)
+    names, lengths = dry_friction(system).names, system.equations.dry_lengths
+    return (*(one.name.removesuffix(".friction") for one in lengths), *names) if lengths else names
 
 
 def require_no_poisson(system: Evaluations, what: str) -> None:

@@ -33,7 +33,7 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.tolerances import BORDER
-from sarrus.kernels.contact.tolerances import still_speed
+from sarrus.kernels.contact.tolerances import AT_BOUND, still_speed
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import RANK_CUT
@@ -276,6 +276,7 @@ def phase_at(
             sliding.append(Sliding(one.name, one.rows.start, one.tails, force[1:] / force[0], slip))
     if not chosen:
         return None
+    _refuse_beyond(system, q, [one for one, _, _ in chosen], where)
     moves = bool((speeds > still).any())
     phase = ContactPhase(
         system,
@@ -322,6 +323,18 @@ def _limit(one: ContactElement, forces: Array) -> float:
 def _has_room(one: ContactElement, forces: Array) -> bool:
     """Tell whether the friction of a sticking contact or joint is below its limit."""
     return float(np.linalg.norm(forces[one.tails])) < (1.0 - BORDER) * _limit(one, forces)
+
+
+def _refuse_beyond(system: Evaluations, q: Array, held: Sequence[ContactElement], where: str) -> None:
+    """Raise `SolveError` for a stop that holds a coordinate beyond its limit: the stop follows it back."""
+    limits, names = joint_limits(system), {one.name for one in held}
+    stops = [one for one in contact_elements(system) if one.kind == "stop"]
+    depths = (
+        limits.signs * (q[limits.places] - limits.bounds) * system.characteristic.coordinates[limits.places]
+    )
+    for one, depth in zip(stops, depths.tolist()):
+        if depth > AT_BOUND and one.name in names:
+            raise _border(system, one, "holds a coordinate beyond its limit and follows it back", where)
 
 
 def _border(system: Evaluations, one: ContactElement, what: str, where: str) -> SolveError:

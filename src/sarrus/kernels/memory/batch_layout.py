@@ -21,7 +21,25 @@ class Times(Record):
     step: float
 
 
-class BatchTable(Record, of=int):
+class ContactBatch(Record, of=int):
+    """Functions and sizes of time stepping side by side (see `sarrus.motion.loop.contact_lane_functions`)."""
+
+    stage: int
+    gaps: int
+    rates: int
+    motion: int
+    speeds: int
+    moved: int
+    slots: Integers  # numbers of slots of each size of contact problem: contacts, unilateral rows
+    problems: Integers  # functions of each size: `COLUMNS` … `CLOSING`
+    n_sizes: int
+    most_contacts: int  # slots of the largest size
+    most_single: int
+    n_factors: int  # of ``stage``
+    contact_work: Floats  # see `sarrus.kernels.memory.lane_layout.ContactLanes`
+
+
+class BatchTable(ContactBatch, of=int):
     """Functions, arrays and sizes of a batch of runs."""
 
     advance: int  # the kernel `sarrus.kernels.integrate.run.advance`
@@ -49,20 +67,6 @@ class BatchTable(Record, of=int):
     slope: int
     closed: int
     control: int  # 0: none
-    # of time stepping side by side (see `sarrus.motion.loop.contact_lane_functions`)
-    stage: int
-    gaps: int
-    rates: int
-    motion: int
-    speeds: int
-    moved: int
-    slots: Integers  # numbers of slots of each size of contact problem: contacts, unilateral rows
-    problems: Integers  # functions of each size: `COLUMNS` … `CLOSING`
-    n_sizes: int
-    most_contacts: int  # slots of the largest size
-    most_single: int
-    n_factors: int  # of ``stage``
-    contact_work: Floats  # see `sarrus.kernels.memory.lane_layout.ContactLanes`
     work: Floats  # see `sarrus.kernels.memory.lane_layout`
     steps: int  # in all
     steps_held: int  # of one interval of the inputs

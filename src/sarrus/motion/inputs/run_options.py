@@ -121,6 +121,10 @@ class Stepping:
     max_bytes: float = MOST_BYTES
 
     def __post_init__(self) -> None:
+        if self.method is not None:
+            check_known(
+                "method", self.method, (AUTO, *METHODS, *IMPLICIT_METHODS, TIME_STEPPING), element="method"
+            )
         check_positive("max_step", self.max_step, " [s]", bounded=False)
         if self.max_steps is not None:
             check_count("max_steps", self.max_steps)
@@ -220,8 +224,6 @@ def choose_scheme(system: Evaluations, stepping: Stepping, *, explicit_only: boo
     Without method and tolerances: adaptive, unless ``dt`` is given. ``explicit_only``: implicit methods are excluded.
     """
     method, dt, rtol, atol = stepping.method, stepping.dt, stepping.rtol, stepping.atol
-    if method is not None:
-        check_known("method", method, (AUTO, *METHODS, *IMPLICIT_METHODS, TIME_STEPPING), element="method")
     of_fixed_step = method in ("rk4", TIME_STEPPING)
     if of_fixed_step and (rtol is not None or atol is not None):
         raise ArgumentError(
