@@ -94,9 +94,11 @@ def rollout(
     switching : True lets contacts, joint limits and dry friction act: with fixed ``dt`` by time stepping. False leaves
         them out, runs are then by RK4, and keeps contacts that are constraints as ``system.parameters`` have them.
     side_by_side : True lets runs with fixed steps, by RK4 or by time stepping, share vector registers: several times
-        as many runs per second. They differ from single runs by rounding. Singular configurations and redundant rows
-        that affect the answer always use the kernels of `simulate`, and so do steps in which more than four contacts
-        with friction or eight stops and frictionless contacts act, or whose contact forces are not found at once.
+        as many runs per second. They differ from single runs by rounding, which changes of contact amplify, and by the
+        share of a load between redundant contacts that slide in different directions, where the laws of friction leave
+        it open. Singular configurations and redundant rows that affect the answer always use the kernels of `simulate`,
+        and so do steps in which more than four contacts with friction or eight stops and frictionless contacts act, or
+        whose contact forces are not found at once.
         Systems with contacts found by a narrow phase, contacts that are constraints, dry friction of joints or of
         tendons, torsional friction or static friction above sliding friction go one run after the other.
     threads : number of threads; default: one per processor that this process may use.
