@@ -22,7 +22,8 @@ from sarrus.analysis.sensitivity.phase_flow import flow_of
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.dynamics.closing.manifold import difference
-from sarrus.dynamics.contacts.contact_state import Mode, contact_elements, contact_row_state
+from sarrus.dynamics.contacts.contact_elements import Mode, contact_elements
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 
 # Levels of central differences, each at half the distance of the one before.
 LEVELS = 4

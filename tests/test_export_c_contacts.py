@@ -11,7 +11,8 @@ from numpy.testing import assert_allclose
 import sarrus as sr
 from c_code import Compiled
 from families import ropes
-from sarrus.dynamics.contacts.contact_state import contact_names, contact_row_state
+from sarrus.dynamics.contacts.contact_elements import contact_names
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.export.c import CExport
 from test_rest_on_contacts import quadruped
 from test_time_stepping import moving, point

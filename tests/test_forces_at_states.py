@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import Mode, contact_row_state
+from sarrus.dynamics.contacts.contact_elements import Mode
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 
 ARM, LIMIT = 7, 0.3  # place of the first hinge in q, and its upper limit
 

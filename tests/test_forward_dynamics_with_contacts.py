@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_state import Mode
+from sarrus.dynamics.contacts.contact_elements import Mode
 from test_rest_on_contacts import quadruped
 from test_several_contacts import table
 from test_time_stepping import G, body, moving, pendulums, point, rod, slider_crank

@@ -7,7 +7,8 @@ import pytest
 
 import sarrus as sr
 from geometry_scenes import G, add_free, cube, run, scene
-from sarrus.dynamics.contacts.contact_state import Mode, contact_gaps, contact_motion_function
+from sarrus.dynamics.contacts.contact_elements import Mode
+from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function
 from sarrus.dynamics.contacts.geometry_state import GeometryContacts
 
 ACROSS = sr.Pose.of(quaternion=(np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0))  # turns z to −y

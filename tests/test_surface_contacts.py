@@ -9,7 +9,8 @@ from scipy.integrate import solve_ivp
 
 import sarrus as sr
 from geometry_scenes import G, add_free, scene
-from sarrus.dynamics.contacts.contact_state import contact_gaps, contact_row_state
+from sarrus.dynamics.contacts.contact_functions import contact_gaps
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.contacts.narrow_phase import geometry_model
 from sarrus.model.mechanism.pose import Pose, rotation_of_quaternion
 

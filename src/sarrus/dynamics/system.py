@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from sarrus.base.errors import check_is
 from sarrus.base.lazy_import import lazy_import
 from sarrus.dynamics.closing.assembly import assemble
-from sarrus.dynamics.contacts.contact_state import contact_elements
+from sarrus.dynamics.contacts.contact_elements import contact_elements
 from sarrus.dynamics.model.body_motion import centroidal, jacobian
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.model import Model

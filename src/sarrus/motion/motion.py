@@ -18,7 +18,7 @@ from sarrus.base.progress import progress_bar
 from sarrus.base.status import Status
 from sarrus.control.laws.law import Law
 from sarrus.control.sampling import Sampling
-from sarrus.dynamics.contacts.contact_state import event_function_count
+from sarrus.dynamics.contacts.contact_elements import event_function_count
 from sarrus.dynamics.coordinates.state_chart import RunCoordinates
 from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.model.state_functions import StateFunction

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sarrus.dynamics.contacts.contact_state import event_function_count
+from sarrus.dynamics.contacts.contact_elements import event_function_count
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.motion.contacts.event_driven import EventDrivenContacts
 from sarrus.motion.inputs.drive_jumps import DriveJump, driven_velocity, jumping_drives

@@ -23,14 +23,13 @@ from sarrus.base.arrays import Array
 from sarrus.base.status import Status
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.closing.manifold import close, comparable, stays_closed
+from sarrus.dynamics.contacts.contact_elements import Mode, opposite_flanks
 from sarrus.dynamics.contacts.contact_state import (
     ContactRowState,
     ContactState,
-    Mode,
     contact_row_state,
     contact_state,
     geometry_contacts,
-    opposite_flanks,
 )
 from sarrus.dynamics.contacts.geometry_state import GeometryContacts
 from sarrus.dynamics.contacts.support_reactions import SupportReactions

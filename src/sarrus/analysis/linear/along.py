@@ -14,8 +14,8 @@ from sarrus.base.arguments import described, unchecked
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import real_array
+from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.dynamics.contacts.contact_state import (
-    Mode,
     all_open,
     between_stops,
     require_no_narrow_phase,

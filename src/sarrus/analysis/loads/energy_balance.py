@@ -16,12 +16,9 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.lazy_import import lazy_import
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contacts.contact_state import (
-    contact_elements,
-    contact_gaps,
-    contact_names,
-    contact_row_state,
-)
+from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_functions import contact_gaps
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.system import System
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.symbolic.multibody.powers import actuator_drives, element_powers, magnetic_fields

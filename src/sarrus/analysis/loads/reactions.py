@@ -19,7 +19,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.contact_state import contact_elements
+from sarrus.dynamics.contacts.contact_elements import contact_elements
 from sarrus.dynamics.contacts.open_forces import push_count, pushes_of
 from sarrus.dynamics.system import System
 from sarrus.symbolic.multibody.connections import Connection

@@ -30,7 +30,8 @@ from sarrus.base.files.atomic import checked_path
 from sarrus.base.files.netcdf import Dataset, Variable
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.contact_state import Mode, contact_row_state, contact_state
+from sarrus.dynamics.contacts.contact_elements import Mode
+from sarrus.dynamics.contacts.contact_state import contact_row_state, contact_state
 from sarrus.dynamics.contacts.geometry_state import generalized
 from sarrus.dynamics.contacts.open_forces import push_count, row_count
 from sarrus.dynamics.impacts.activity import active

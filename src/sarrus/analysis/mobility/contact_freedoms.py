@@ -14,7 +14,8 @@ import numpy as np
 
 from sarrus.analysis.mobility.tolerances import LOCKED_ROW, SQUEEZED
 from sarrus.base.arrays import Array, read_only
-from sarrus.dynamics.contacts.contact_state import ContactElement, contact_row_state
+from sarrus.dynamics.contacts.contact_elements import ContactElement
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.cone_program import solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, stack

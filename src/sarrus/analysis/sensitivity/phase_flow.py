@@ -11,14 +11,9 @@ from sarrus.analysis.sensitivity.flow import Flow, Point
 from sarrus.analysis.sensitivity.tolerances import PHASE_CLOSINGS, WEIGHT_OF_PLACES
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.contacts.contact_state import (
-    Mode,
-    all_open,
-    contact_elements,
-    contact_gaps,
-    contact_motion_function,
-    contact_row_state,
-)
+from sarrus.dynamics.contacts.contact_elements import Mode, contact_elements
+from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function
+from sarrus.dynamics.contacts.contact_state import all_open, contact_row_state
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, row_terms, terms
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.results import ForwardDynamics

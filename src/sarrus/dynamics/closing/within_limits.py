@@ -7,7 +7,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.levenberg_marquardt import Rows, data_of, levenberg_marquardt_close
 from sarrus.dynamics.closing.tolerances import INSIDE, INSIDE_BESIDE, INSIDE_STARTS
-from sarrus.dynamics.contacts.contact_state import contact_elements, contact_row_state
+from sarrus.dynamics.contacts.contact_elements import contact_elements
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import beyond_limits, joint_limits
 from sarrus.dynamics.model.measures import open_by

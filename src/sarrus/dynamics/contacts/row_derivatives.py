@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contacts.contact_state import motion_outputs
+from sarrus.dynamics.contacts.contact_functions import motion_outputs
 from sarrus.dynamics.model.derivatives import along, by_variables
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.symbolic.equations.equations import ContactEquations

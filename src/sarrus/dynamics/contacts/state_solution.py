@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import ContactElement, Mode
+from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode
 from sarrus.dynamics.contacts.tolerances import UNMOVED_FORCE
 from sarrus.dynamics.model.tolerances import EXACT_RANK_CUT
 from sarrus.kernels.contact.tolerances import UNLOADED

@@ -11,7 +11,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.contact_state import Mode
+from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.dynamics.contacts.state_solution import StateSolution
 from sarrus.kernels.contact.tolerances import UNLOADED
 

@@ -16,7 +16,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_state import contact_elements
+from sarrus.dynamics.contacts.contact_elements import contact_elements
 from sarrus.dynamics.impacts.restitution import impulses, lone_impulse
 from sarrus.dynamics.impacts.tolerances import SHOVE, STIFF_DIRECTION
 from sarrus.dynamics.model.evaluations import Evaluations

@@ -9,13 +9,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_state import (
-    Mode,
-    below_its_plane,
-    contact_elements,
-    contact_names,
-    contact_row_state,
-)
+from sarrus.dynamics.contacts.contact_elements import Mode, contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_state import below_its_plane, contact_row_state
 from sarrus.dynamics.contacts.support_reactions import ContactReactions
 from sarrus.dynamics.impacts.collisions import Collisions, ImpactBlocks, no_answer
 from sarrus.dynamics.impacts.tolerances import IMPULSE_ROUNDING

@@ -6,7 +6,7 @@ Contact   `solve_contact_problem` → `ContactSolution` with `Mode` and `SolverS
 Rows      `bounds`, `friction_cone`, `quadratic_constraint`, put together by `stack`
 """
 
-from sarrus.dynamics.contacts.contact_state import Mode
+from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.dynamics.optimize.cone_program import ConeProgram, ConeSolution, solve_cone_program
 from sarrus.dynamics.optimize.cone_rows import ConeRows, bounds, friction_cone, quadratic_constraint, stack
 from sarrus.dynamics.optimize.contact_problem import ContactSolution, SolverStage, solve_contact_problem

@@ -32,7 +32,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.contact_state import Mode
+from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.dynamics.optimize.contact_programs import BEGINNINGS, ContactPrograms, powers_of_two
 from sarrus.dynamics.optimize.contact_rows import ContactRows
 from sarrus.dynamics.optimize.friction_blocks import Blocks

@@ -20,13 +20,8 @@ from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_state import (
-    below_its_plane,
-    choices_of_flanks,
-    contact_row_state,
-    it_hits,
-    opposite_flanks,
-)
+from sarrus.dynamics.contacts.contact_elements import choices_of_flanks, opposite_flanks
+from sarrus.dynamics.contacts.contact_state import below_its_plane, contact_row_state, it_hits
 from sarrus.dynamics.contacts.state_solution import StateSolution
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem

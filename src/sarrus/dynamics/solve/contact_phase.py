@@ -20,12 +20,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
-from sarrus.dynamics.contacts.contact_state import (
-    ContactElement,
-    Mode,
-    contact_elements,
-    contact_row_state,
-)
+from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode, contact_elements
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.contacts.row_derivatives import contact_slopes, contact_tangent
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.model.derivatives import Derivatives

@@ -13,7 +13,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import ContactElement, contact_row_state
+from sarrus.dynamics.contacts.contact_elements import ContactElement
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.ranks import project_velocity
 from sarrus.dynamics.solve.workspace import Workspace

@@ -7,15 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import (
-    ContactElement,
-    ContactRowState,
-    contact_elements,
-    contact_gaps,
-    contact_motion_function,
-    contact_names,
-    contact_row_state,
-)
+from sarrus.dynamics.contacts.contact_elements import ContactElement, contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function
+from sarrus.dynamics.contacts.contact_state import ContactRowState, contact_row_state
 from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import LIFT, STILL

@@ -9,7 +9,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_state import ContactState, ForceLaws, choices_of_flanks
+from sarrus.dynamics.contacts.contact_elements import choices_of_flanks
+from sarrus.dynamics.contacts.contact_state import ContactState, ForceLaws
 from sarrus.dynamics.contacts.support_reactions import SupportReactions
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.optimize.force_balance import ForceBalance, balance_forces

@@ -9,13 +9,9 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.errors import ArgumentError
-from sarrus.dynamics.contacts.contact_state import (
-    contact_elements,
-    contact_names,
-    motion_outputs,
-    require_no_poisson,
-    step_gap_outputs,
-)
+from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_functions import motion_outputs, step_gap_outputs
+from sarrus.dynamics.contacts.contact_state import require_no_poisson
 from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan, array, clean

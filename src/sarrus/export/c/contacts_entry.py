@@ -6,7 +6,7 @@ import casadi as ca
 
 from sarrus.base.errors import ArgumentError
 from sarrus.codegen.c_source import c_number
-from sarrus.dynamics.contacts.contact_state import gap_outputs, motion_outputs
+from sarrus.dynamics.contacts.contact_functions import gap_outputs, motion_outputs
 from sarrus.export.c.contents import Member, Natives, SystemPlan
 from sarrus.export.c.entry_points import Entry, block, example, function, loaded, loop, prototype
 from sarrus.export.c.functions import Kernels

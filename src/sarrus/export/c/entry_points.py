@@ -8,7 +8,7 @@ import casadi as ca
 
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.closed_state import largest_opening
-from sarrus.dynamics.contacts.contact_state import contact_elements
+from sarrus.dynamics.contacts.contact_elements import contact_elements
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import TOPOLOGY, Member, Natives, SystemPlan
 from sarrus.export.c.functions import Kernels

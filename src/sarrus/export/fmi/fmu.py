@@ -18,7 +18,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.files.atomic import checked_path, write
 from sarrus.control.laws.law import Law
 from sarrus.dynamics.closing.closed_state import require_on_constraints
-from sarrus.dynamics.contacts.contact_state import contact_elements
+from sarrus.dynamics.contacts.contact_elements import contact_elements
 from sarrus.dynamics.model.joint_limits import sides_beyond, warn_beyond
 from sarrus.dynamics.system import System
 from sarrus.export.c.c_code import c_contents

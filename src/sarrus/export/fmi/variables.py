@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sarrus.base.arrays import Array
 from sarrus.control.laws.law import Law
-from sarrus.dynamics.contacts.contact_state import contact_names
+from sarrus.dynamics.contacts.contact_elements import contact_names
 from sarrus.dynamics.model.units import constraint_units, coordinate_units, velocity_units
 from sarrus.dynamics.system import System
 from sarrus.export.fmi.units import derived, of_force

@@ -8,7 +8,7 @@ from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 # Most rows of a block: normal, two tangents, torsion, two of rolling.
 WIDEST = 6
-# Modes of a block, as in `sarrus.dynamics.contacts.contact_state.Mode`.
+# Modes of a block, as in `sarrus.dynamics.contacts.contact_elements.Mode`.
 OPEN, STICKING, SLIDING = 0, 1, 2
 # Stages of a solution: the start, sweeps, Newton's method, the interior-point method and Newton's method from there.
 START, SWEEPS, NEWTON, INTERIOR = 0, 1, 2, 3

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_state import contact_elements
+from sarrus.dynamics.contacts.contact_elements import contact_elements
 from sarrus.dynamics.impacts.collisions import ImpactBlocks
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.slip_onset import slip_onsets

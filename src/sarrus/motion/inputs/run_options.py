@@ -13,7 +13,8 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
-from sarrus.dynamics.contacts.contact_state import contact_elements, require_no_poisson
+from sarrus.dynamics.contacts.contact_elements import contact_elements
+from sarrus.dynamics.contacts.contact_state import require_no_poisson
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.integrate.tableau import METHODS, TIME_STEPPING

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sarrus.codegen import NativeFunction, compile_function
-from sarrus.dynamics.contacts.contact_state import dry_names, gap_outputs, motion_outputs
+from sarrus.dynamics.contacts.contact_elements import dry_names
+from sarrus.dynamics.contacts.contact_functions import gap_outputs, motion_outputs
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.kernels.memory.batch_layout import LANES

@@ -11,14 +11,9 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_state import (
-    below_its_plane,
-    contact_elements,
-    contact_gaps,
-    contact_motion_function,
-    contact_names,
-    step_gaps,
-)
+from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function, step_gaps
+from sarrus.dynamics.contacts.contact_state import below_its_plane
 from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.rope_texts import LIFTS

@@ -16,7 +16,7 @@ from sarrus.control.laws.law import Law
 from sarrus.control.sampling import Sampling
 from sarrus.dynamics.closing.closed_state import require_at
 from sarrus.dynamics.closing.rigidity import held, is_blocked
-from sarrus.dynamics.contacts.contact_state import contact_names, event_function_count
+from sarrus.dynamics.contacts.contact_elements import contact_names, event_function_count
 from sarrus.dynamics.coordinates.chart import Chart
 from sarrus.dynamics.coordinates.state_chart import RunCoordinates, StateChart, chart_of
 from sarrus.dynamics.impacts.activity import active

@@ -14,7 +14,7 @@ from sarrus.base.errors import SarrusError
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import Status
 from sarrus.control.laws.law import Law
-from sarrus.dynamics.contacts.contact_state import event_function_count
+from sarrus.dynamics.contacts.contact_elements import event_function_count
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.motion.inputs.drive_jumps import DriveJumps, may_jump

@@ -17,7 +17,7 @@ from sarrus.base.numbers import real_array
 from sarrus.base.progress import progress_bar
 from sarrus.base.status import statuses
 from sarrus.control.laws.law import Law
-from sarrus.dynamics.contacts.contact_state import event_function_count
+from sarrus.dynamics.contacts.contact_elements import event_function_count
 from sarrus.dynamics.impacts.activity import switch_off
 from sarrus.dynamics.model.joint_limits import beyond_limits, sides_beyond
 from sarrus.dynamics.model.state_functions import StateFunction

@@ -1,0 +1,61 @@
+"""Native functions of gaps, rows and velocities of the contacts of a system, compiled at their first use."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+import casadi as ca
+
+from sarrus.codegen import NativeFunction
+from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK, OUT_OF_REACH
+from sarrus.dynamics.model.evaluations import Evaluations
+
+if TYPE_CHECKING:
+    pass
+
+
+def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the gaps of contacts over the symbols of the equations."""
+    return {"gap": ca.vertcat(ca.SX(0, 1), *(contact.gap for contact in system.equations.friction_contacts))}
+
+
+def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the gaps for time stepping: of two opposite flanks one is out of reach.
+
+    It is the flank that opens, or at rest the one opposite to a closed flank. Otherwise a step that passes both flanks
+    of a small backlash would squeeze them with undetermined forces, or let them rebound into each other.
+    """
+    friction_contacts = system.equations.friction_contacts
+    gaps = {contact.name: contact.gap for contact in friction_contacts}
+    seen = []
+    for contact, gap in zip(friction_contacts, gaps.values()):
+        if contact.opposite_flank:
+            leaves, standing = contact.rates[0] > LEAVING_FLANK, ca.fabs(contact.rates[0]) <= LEAVING_FLANK
+            held = ca.logic_and(standing, ca.fabs(gaps[contact.opposite_flank]) <= EXACT_FLANK_GAP)
+            gap += ca.if_else(ca.logic_or(leaves, held), OUT_OF_REACH, 0.0)
+        seen.append(gap)
+    return {"gap": ca.vertcat(*seen)}
+
+
+def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return velocities and biases of the rows of contacts and of lengths with dry friction, and the rows."""
+    e = system.equations
+    return {"rates": e.row_rates, "bias": e.row_bias, "rows": ca.jacobian(e.row_rates, e.v)}
+
+
+def contact_gaps(system: Evaluations) -> NativeFunction:
+    """Return the function of x = [q | v | u | t | p | τ] for the gaps of contacts."""
+    return system.compiled.named("touch gaps", partial(gap_outputs, system))
+
+
+def step_gaps(system: Evaluations) -> NativeFunction:
+    """Return the function of x for `step_gap_outputs`."""
+    if not any(contact.opposite_flank for contact in system.equations.friction_contacts):
+        return contact_gaps(system)
+    return system.compiled.named("step gaps", partial(step_gap_outputs, system))
+
+
+def contact_motion_function(system: Evaluations) -> NativeFunction:
+    """Return the function of x for `motion_outputs`."""
+    return system.compiled.named("touch motion", partial(motion_outputs, system))
