@@ -293,11 +293,13 @@ def outcome(case: Case) -> tuple[str, float]:
     s, d, in_time = case.system, case.duration, case.method in ("moreau-jean", "rollout")
     q = np.array([case.q[name] for name in s.coordinate_names])
     v = np.array([case.v[name] for name in s.velocity_names])
-    how: dict[str, Any] = {"method": sr.Stepping(case.method, max_steps=MOST_STEPS)}
+    how: dict[str, Any]
     if case.method == "rk4":
         how = {"method": sr.Stepping("rk4", dt=5e-3 if case.scene in ("lift", "cart") else STEP)}
     elif in_time:
         how = {"dt": STEP} | ({"method": "moreau-jean"} if case.method == "moreau-jean" else {})
+    else:
+        how = {"method": sr.Stepping(case.method, max_steps=MOST_STEPS)}
     if case.method != "rollout":
         how["switching"] = sr.Switching(rest_speed=1e-5 * case.unit)
     try:
