@@ -21,7 +21,7 @@ from sarrus.model.mechanism.laws import stribeck
 from sarrus.model.mechanism.report import Entry, ImportReport
 from sarrus.model.mechanism.rolling import Rolling
 from sarrus.model.mechanism.sensor import Sensor
-from sarrus.model.mechanism.tendons import Pulley, Tendon, TendonJoint, TendonPoint, Wrap
+from sarrus.model.mechanism.tendons import LengthLimit, Pulley, Tendon, TendonJoint, TendonPoint, Wrap
 from sarrus.model.mechanism.transmissions import (
     ParentTransmission,
     SiteTransmission,
@@ -44,6 +44,7 @@ __all__ = [
     "ImportReport",
     "Joint",
     "Keyframe",
+    "LengthLimit",
     "ParentTransmission",
     "Pulley",
     "Rolling",
