@@ -10,9 +10,9 @@ from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.contact_elements import ContactElement, contact_elements, contact_names
 from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function
 from sarrus.dynamics.contacts.contact_state import ContactRowState, contact_row_state
+from sarrus.dynamics.contacts.model_contacts import write_model_contacts
 from sarrus.dynamics.model.inertia import lightness
-from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
-from sarrus.kernels.contact.tolerances import LIFT, STILL
+from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
@@ -58,37 +58,22 @@ class StateContactTable:
         self.elements = tuple(elements[k] for k in self._numbers)
         self.has_flanks = any(one.opposite_flank >= 0 for one in self.elements)
         contacts = [one for one in self.elements if one.kind == "contact"]
-        limits, dry, lengths = joint_limits(work), dry_friction(work), work.equations.dry_lengths
-        size, widths = work.characteristic, [one.rows.stop - one.rows.start for one in contacts]
+        widths = [one.rows.stop - one.rows.start for one in contacts]
         first = [row for one in contacts for row in range(one.rows.start, one.rows.stop)]
         self._rows = np.array([*first, *sorted({*range(len(names))} - {*first})], dtype=np.int64)
         self._is_sorted = bool((self._rows == np.arange(len(names))).all())
         self._places = np.argsort(self._rows)
         table = self._table = tl.ContactTable.zeros()
-        table.contacts, table.contact_rows = len(contacts), sum(widths) + len(lengths)
-        table.stops, table.dry, table.dry_lengths = (
-            len(limits.names),
-            len(lengths) + len(dry.names),
-            len(lengths),
-        )
         settings, problem, blocks = tl.ContactSettings.zeros(), cp.ContactProblem.zeros(), len(self.elements)
-        settings.stick_speed, settings.force = STILL * size.length, LIFT * size.mass
-        turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
-        singles = [1] * (table.stops + table.dry)
+        of_model = write_model_contacts(work, table, settings, widths)
         pushing = self.elements[: len(contacts) + table.stops]
         self._lightness = np.zeros(work.nv)
         arrays = {
             "sizes": np.array([*widths, *[1] * table.stops], dtype=np.int64),
             "first_rows": self._places[[one.rows.start for one in pushing]],
-            "widths": np.array([*(n - k for n in widths for k in range(n)), *singles], dtype=np.int64),
-            "coordinates": limits.places.astype(np.int64),
-            "speeds": np.array([*limits.rates, *dry.rates], dtype=np.int64),
-            "signs": -limits.signs,
-            "scales": np.where(turning, 1.0 / size.length, 1.0),
-            "bounds": limits.bounds,
+            "bounds": joint_limits(work).bounds,
             "friction": np.array([one.friction for one in pushing]),
             "static": np.array([one.static for one in pushing]),
-            "limits": np.array([one.limit for one in self.elements[len(pushing) :]]),
             "lightness": self._lightness,
             "settings": settings,
             "problem": problem,
@@ -119,7 +104,7 @@ class StateContactTable:
         given.order, given.answer, given.room = order, self._answer, more
         self._nothing = self.view(self._answer)
         self._before_delassus = len(self._answer) - rows * rows
-        self._kept = arrays, room, problem_sizes, more, order, units, reach
+        self._kept = of_model, arrays, room, problem_sizes, more, order, units, reach
         self._at = table.ctypes.data
         self._call = contact_forces.entry
         self._arguments = work.table.ctypes.data, given.ctypes.data

@@ -22,11 +22,8 @@ from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.acceleration import are_regular
 from sarrus.kernels.solve.tolerances import CLEARANCE_OF_STAGE
 
-# Restarts of the contact problem by sweeps, at most.
+# Restarts of the contact problem by sweeps, at most; of a problem by parts, that it starts anew at all.
 BEGINNINGS = 5
-# Restarts for islands with more than `FEW_ROWS` rows; and restarts of the final pass if the residual is still too
-# large.
-BEGINNINGS_OF_MANY, LAST_BEGINNINGS = 3, 7
 
 
 @internal
@@ -176,15 +173,12 @@ def solve_islands(table: Table, x: Floats, h: float, m: int, again: bool, work: 
             finite = _assemble(geometry, room, count, work)
         if not finite or not is_finite(room.given, count):
             return -1
-        asked = BEGINNINGS
-        if problem.sparse != 0:
-            asked = BEGINNINGS_OF_MANY if again else cp.ROUGH
+        asked = cp.ROUGH if problem.sparse != 0 and not again else BEGINNINGS
         facts = cp.contact_workspace(problem.work, 0, 0, 0).facts
         solved = call_kernel(contact_table.solver, problem, work.solver, asked) == cp.SOLVED
         if again and problem.sparse != 0 and facts.residual > CONTACT_RESIDUAL:
-            asked = LAST_BEGINNINGS
             if count <= cp.MANY and _assemble(geometry, room, count, work):
-                problem.sparse, asked = 0, BEGINNINGS
+                problem.sparse = 0
             solved = call_kernel(contact_table.solver, problem, work.solver, asked) == cp.SOLVED
         if solved and _may_stick(table, x, h, room, count, work):
             solved = call_kernel(contact_table.solver, problem, work.solver, asked) == cp.SOLVED

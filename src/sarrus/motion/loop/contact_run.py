@@ -16,23 +16,22 @@ from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_mot
 from sarrus.dynamics.contacts.contact_state import below_its_plane
 from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
+from sarrus.dynamics.contacts.model_contacts import write_model_contacts
 from sarrus.dynamics.contacts.rope_texts import LIFTS
 from sarrus.dynamics.contacts.row_derivatives import contact_tangent
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.impacts.collisions import no_answer
 from sarrus.dynamics.model.inertia import lightness
-from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
+from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.contact.compliance import ALONE
 from sarrus.kernels.contact.tolerances import (
     ARRIVED,
     AT_BOUND,
-    LIFT,
     RESIDUAL_OF_MANY,
     REST_SPEED,
     SLOW_SLIP,
-    STILL,
     still_speed,
 )
 from sarrus.kernels.linalg import dense
@@ -73,7 +72,7 @@ class ContactRun:
 
     def __init__(self, system: Workspace, q: Array, t: float, rest_speed: float | None = None) -> None:
         self.system = system
-        contacts, limits, dry = system.equations.friction_contacts, joint_limits(system), dry_friction(system)
+        contacts, limits = system.equations.friction_contacts, joint_limits(system)
         self.names = contact_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
         self.hits: list[tuple[float, int, float]] = []  # times at which stops were met, with their bounds
@@ -86,44 +85,22 @@ class ContactRun:
             settings.rest_speed = settings.rest_turn = rest_speed
         if any(contact.opposite_flank for contact in contacts):  # their play is no gap that is closed
             settings.closed = settings.at_bound = min(settings.closed, CLOSED_OF_FLANKS)
-        settings.stick_speed = STILL * size.length
-        settings.force = LIFT * size.mass
-        widths, lengths = [len(contact.row_names) for contact in contacts], len(system.equations.dry_lengths)
-        contact_table.contacts, contact_table.contact_rows = len(contacts), sum(widths) + lengths
+        widths = [len(contact.row_names) for contact in contacts]
+        self._of_model = of_model = write_model_contacts(system, contact_table, settings, widths)
         self.blocks = tuple(one.name for one in contact_elements(system))
-        contact_table.stops, contact_table.dry = len(limits.names), lengths + len(dry.names)
-        contact_table.dry_lengths = lengths
-        signs = -limits.signs
-        self._integers = [
-            limits.places.copy(),
-            np.array([*limits.rates, *dry.rates], dtype=np.int64),
-            np.array(
-                [n - k for n in widths for k in range(n)] + [1] * (contact_table.stops + contact_table.dry),
-                dtype=np.int64,
-            ),
-            np.zeros(len(self.blocks), dtype=np.int64),
-        ]
-        contact_table.coordinates, contact_table.speeds, contact_table.widths, contact_table.modes = (
-            self._integers
-        )
-        self._floats = [
-            signs,
-            limits.bounds.copy(),
-            np.array([*(one.limit for one in system.equations.dry_lengths), *dry.limits], dtype=float),
-            *np.zeros((3, tl.fixed_rows(contact_table))),
-        ]
-        turning = size.columns[[*limits.rates, *dry.rates]] == 1.0
-        contact_table.scales = self._scales = np.where(turning, 1.0 / size.length, 1.0)
-        contact_table.signs, contact_table.bounds, contact_table.limits = self._floats[:3]
-        contact_table.directions, contact_table.forces, contact_table.start_forces = self._floats[3:]
-        self.signs, self.bounds, self.limits = self._floats[:3]
-        self.directions, self.forces, self.start_forces = self._floats[3:]
+        self.speeds, self._scales = of_model["speeds"], of_model["scales"]
+        self.signs, self.limits, self.bounds = of_model["signs"], of_model["limits"], limits.bounds.copy()
+        self.modes: Any = np.zeros(len(self.blocks), dtype=np.int64)
+        self.directions, self.forces, self.start_forces = np.zeros((3, tl.fixed_rows(contact_table)))
+        contact_table.bounds, contact_table.modes = self.bounds, self.modes
+        contact_table.directions, contact_table.forces = self.directions, self.forces
+        contact_table.start_forces = self.start_forces
         contact_table.lightness = self._lightness = lightness(system, q, t)
         self.units = np.array([one.unit for one in contact_elements(system)])[
             : len(contacts) + contact_table.stops
         ]
         self.heads = [one.rows.start for one in contact_elements(system)][: len(self.units)]
-        self.rows_of_contacts, self.speeds, self.modes = widths, self._integers[1], self._integers[3]
+        self.rows_of_contacts = widths
         self.bounds[:], contact_table.given_bounds = bounds_at(limits, q, settings.closed), limits.bounds
         self.problem = cp.ContactProblem.zeros()
         contact_table.settings, contact_table.problem = settings, self.problem
@@ -146,7 +123,7 @@ class ContactRun:
 
     def _rows(self) -> list[list[int]]:
         """Return the velocities that each row depends on which is there in every step."""
-        system, speeds = self.system, self._integers[1]
+        system, speeds = self.system, self.speeds
         rows = rows_of(ca.jacobian(system.equations.row_rates, system.equations.v))
         return [*(list(row) for row in rows), *([int(place)] for place in speeds)]
 
@@ -351,9 +328,10 @@ class ContactRun:
     @property
     def arrays(self) -> dict[str, np.ndarray]:
         """The numbers that describe them, by their fields of `sarrus.kernels.memory.contact_layout.ContactTable`."""
+        of_model = self._of_model
         integers = dict(zip(("sizes", "first_rows"), self._counts))
-        integers |= dict(zip(("coordinates", "speeds", "widths"), self._integers))
-        floats = dict(zip(("signs", "bounds", "limits"), self._floats))
+        integers |= {name: of_model[name] for name in ("coordinates", "speeds", "widths")}
+        floats = {"signs": self.signs, "bounds": self.bounds, "limits": self.limits}
         floats |= dict(zip(("friction", "static", "restitution"), self._laws))
         floats |= {"scales": self._scales, "lightness": self._lightness}
         bounds = joint_limits(self.system).bounds
