@@ -166,6 +166,7 @@ bridge = Kernel("platform.python_call", "BRIDGE")
 own_models = Kernel("models.straight_line_models", "own_models")
 whole_models = Kernel("models.straight_line_models", "whole_models")
 general_models = Kernel("models.general_models", "general_models")
+functions_of_states = Kernel("models.functions_of_states", "functions_of_states")
 fill_triangles = Kernel("raster", "fill_triangles")
 KERNELS = tuple(kernel for kernel in vars().copy().values() if isinstance(kernel, Kernel))
 # What a first simulation without contacts, and `System.forward_dynamics`, load.

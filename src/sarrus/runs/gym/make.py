@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, DTypeLike
 
-from sarrus.base.arguments import described, pair, positive
-from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError, check_is
-from sarrus.base.numbers import real_array
-from sarrus.dynamics.model.control_limits import control_bounds
+from sarrus.base.arguments import described, flag, name_or_names, pair, positive
+from sarrus.base.errors import ArgumentError, check_is, check_known
 from sarrus.dynamics.system import System
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.motion.inputs.contacts_of_steps import with_contacts_of_steps
@@ -27,11 +25,15 @@ from sarrus.motion.many.rollout import many_options
 from sarrus.runs.gym.tolerances import ENVIRONMENT_STEP, SAMPLE_OF_STEPS
 
 if TYPE_CHECKING:
+    from gymnasium.vector import AutoresetMode
+
     from sarrus.runs.gym.environments import Environment, VectorEnvironment
     from sarrus.runs.gym.task import ResetFunction, StateFunction
 
+TRACEABLE = ("observation", "reward", "terminated")
 
-@described(limits=pair, duration=positive)
+
+@described(limits=pair, duration=positive, normalized_actions=flag)
 def make(
     system: System,
     *,
@@ -47,7 +49,11 @@ def make(
     method: str | Stepping | None = None,
     stabilization: str | Stabilization = "projection",
     limits: tuple[ArrayLike, ArrayLike] | None = None,
+    normalized_actions: bool = False,
     num_envs: int | None = None,
+    autoreset_mode: str | AutoresetMode = "NextStep",
+    dtype: DTypeLike = np.float64,
+    traced: bool | Collection[str] = False,
     switching: bool = True,
     threads: int | None = None,
 ) -> Environment | VectorEnvironment:
@@ -55,7 +61,7 @@ def make(
 
     The functions take NumPy arrays with a row for each of n copies: q (n, nq), v (n, nv), the applied controls
     u (n, nu), and the time t (n,) of the episode [s]. A single environment has n = 1. They must not change their
-    arguments.
+    arguments. Those named by ``traced`` are functions of CasADi vectors of one copy instead, and compiled.
 
     Parameters
     ----------
@@ -71,15 +77,25 @@ def make(
     sample_time : time for which an action is held [s]; with fixed steps a whole number of steps.
     dt, method, stabilization : as in `sarrus.rollout`; default: RK4 at 1 ms, or time stepping at 1 ms if contacts with
         friction, limits or dry friction of joints act.
-    limits : (lower, upper) of the actions, numbers or (nu,) each. Default: those of the actuators.
+    limits : (lower, upper) of the controls, numbers or (nu,) each. Default: those of the actuators.
+    normalized_actions : True: actions from −1 to 1 mean controls from the lower to the upper limit, which must be
+        finite. False: actions are the controls.
     num_envs : number of copies of a vector environment; None for a single environment.
+    autoreset_mode : when a vector environment begins ended episodes anew, a `gymnasium.vector.AutoresetMode` or its
+        value. "NextStep": at the next step, which ignores the action and has reward 0. "SameStep": at once, and infos
+        have the last observation as "final_obs" and the last info as "final_info". "Disabled": when you call
+        ``reset(options={"reset_mask": terminated | truncated})``.
+    dtype : of the observations, float64 or float32, which are the float64 ones rounded.
+    traced : True, or names among "observation", "reward", "terminated": these functions take q (nq,), v (nv,), u (nu,)
+        and t of one copy as CasADi vectors, and if they have a fifth argument p, the parameters by name. They are
+        compiled once for all copies. "terminated" is true where the number is not zero.
     switching : True lets contacts, limits and dry friction of joints act. False keeps contacts that are constraints as
         ``system.parameters`` have them, and leaves the others out.
     threads : number of threads; default: one per processor if there are enough copies.
 
     An action has a number for each actuator, in the order of ``system.actuator_names``. A step that fails terminates
-    the episode: its state is that before the step, and info has its "status". A vector environment restarts ended
-    episodes at the next step (NEXT_STEP). Equal seeds give equal bits.
+    the episode: its state is that before the step, and info has its "status" and "message". Equal seeds give equal
+    bits. See `sb3` and `rsl_rl` for learning with Stable-Baselines3 and rsl_rl.
     """
     check_is("make", system, System)
     try:  # an extra, which the modules below need
@@ -88,10 +104,13 @@ def make(
         raise ArgumentError(
             "sarrus.runs.gym needs Gymnasium: pip install 'sarrus[gym]'", element="gymnasium"
         ) from error
+    from sarrus.runs.gym.actions import Actions
     from sarrus.runs.gym.environments import Environment, VectorEnvironment
     from sarrus.runs.gym.stepper import Stepper
     from sarrus.runs.gym.task import Task
+    from sarrus.runs.gym.traced import TracedFunctions
 
+    mode = _mode(autoreset_mode, num_envs is not None)
     for name, value in (("duration", duration), ("sample_time", sample_time)):
         check_positive(name, value, " [s]")
     stepping = stepping_of_many(system, Stepping.of(method, dt), switching)
@@ -128,25 +147,59 @@ def make(
         threads,
         float(duration) + float(sample_time),
     )
+    written = {"observation": observation, "reward": reward, "terminated": terminated}
+    functions = {name: function for name, function in written.items() if function is not None}
+    compiled = {name: functions.pop(name) for name in _names(traced) if name in functions}
     task = Task(
-        system, stepper, float(duration), _limits(system, limits), reward, terminated, observation, reset
+        system,
+        stepper,
+        float(duration),
+        Actions.of(system, limits, normalized_actions),
+        functions,
+        TracedFunctions(system, compiled, stepper) if compiled else None,
+        reset,
+        _floats(dtype),
     )
-    return Environment(task) if num_envs is None else VectorEnvironment(task)
+    return Environment(task) if num_envs is None else VectorEnvironment(task, mode)
 
 
-def _limits(system: System, given: tuple[ArrayLike, ArrayLike] | None) -> Array:
-    """Return the lower and upper limits of actions (2, nu)."""
-    bounds = control_bounds(system)
-    if given is None:
-        return bounds
+def _names(traced: bool | Collection[str]) -> tuple[str, ...]:
+    """Return the names of the functions to compile."""
+    if isinstance(traced, bool | np.bool_):
+        return TRACEABLE if traced else ()
+    name_or_names("traced", traced)
+    chosen = (traced,) if isinstance(traced, str) else tuple(traced)
+    for name in chosen:
+        check_known("function", name, TRACEABLE, "traced")
+    return chosen
+
+
+def _floats(dtype: DTypeLike) -> type[np.floating]:
+    """Return the type of observations."""
     try:
-        lower, upper = (np.broadcast_to(real_array(limit), (system.nu,)) for limit in given)
-    except (TypeError, ValueError):
-        lower = upper = np.zeros(system.nu)
-    if not (lower < upper).all():
+        found = np.dtype(dtype)
+    except TypeError:
+        found = np.dtype(object)
+    for kind in (np.float64, np.float32):
+        if found == kind:
+            return kind
+    raise ArgumentError(f"dtype must be float64 or float32, got {dtype!r}", element="dtype")
+
+
+def _mode(given: str | AutoresetMode, vector: bool) -> AutoresetMode:
+    """Return the mode in which ended episodes begin anew."""
+    from gymnasium.vector import AutoresetMode
+
+    try:
+        mode = AutoresetMode(given)
+    except ValueError:
+        valid = ", ".join(repr(m.value) for m in AutoresetMode)
         raise ArgumentError(
-            f"{system.name}: limits must be (lower, upper), each a number or {system.nu} of them, lower below upper, "
-            f"got {given!r}",
-            element="limits",
+            f"autoreset_mode must be one of {valid}, got {given!r}", element="autoreset_mode"
+        ) from None
+    if mode is not AutoresetMode.NEXT_STEP and not vector:
+        raise ArgumentError(
+            "autoreset_mode is of vector environments; give num_envs=, or leave it out and call reset()",
+            element="autoreset_mode",
         )
-    return np.array([np.maximum(bounds[0], lower), np.minimum(bounds[1], upper)])
+    return mode

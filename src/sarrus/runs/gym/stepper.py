@@ -29,8 +29,9 @@ _SHARE = 32
 class Stepper:
     """The states of ``count`` copies, and the arrays that `sarrus.rollout` would build anew for every interval.
 
-    ``q``, ``v``, ``parameters`` are views with a row for each copy: assigned values take effect at the next step. ``t``
-    are their times [s], up to ``horizon``. All copies have the generic ranks of A near the initial configuration.
+    ``q``, ``v``, ``parameters`` are views into ``states``, x = [q | v | u | t | p | τ] with a row for each copy:
+    assigned values take effect at the next step. ``u`` are the controls of the last one, ``t`` the times [s], up to
+    ``horizon``. All copies have the generic ranks of A near the initial configuration.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Stepper:
         self.count, self.interval = count, options.duration
         self.bounds = control_bounds(system)
         self.t = np.zeros(count)
-        x = self._batch.states
+        x = self.states = self._batch.states
         self.q, self.v, self.parameters = x[:, s.parts.q], x[:, s.parts.v], x[:, s.parts.p]
         self.u = self._batch.inputs[:, 0, :]  # type: ignore[index]
         self._start, self._warned = x.copy(), False
