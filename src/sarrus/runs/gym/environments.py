@@ -98,7 +98,7 @@ class VectorEnvironment(gymnasium.vector.VectorEnv[Array, Any, np.ndarray]):
         if mode is AutoresetMode.DISABLED and self._ended.any():
             raise ArgumentError(
                 f"{self.system.name}: the episode of copy {int(self._ended.argmax())} has ended, and with autoreset "
-                'DISABLED it begins anew by reset(options={"reset_mask": terminated | truncated}) alone',
+                'DISABLED it begins anew only by reset(options={"reset_mask": terminated | truncated})',
                 element="reset_mask",
             )
         anew = self._ended if mode is AutoresetMode.NEXT_STEP else np.zeros(self.num_envs, dtype=bool)
