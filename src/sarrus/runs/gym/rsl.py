@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,6 +14,16 @@ from sarrus.base.arrays import Array
 from sarrus.runs.gym.environments import VectorEnvironment
 
 
+@dataclass(frozen=True)
+class Settings:
+    """What the logger of rsl_rl keeps of an environment; times in s."""
+
+    system: str
+    num_envs: int
+    sample_time: float
+    duration: float
+
+
 class RslEnvironment(VecEnv):
     """See `sarrus.gym.rsl_rl`; ``environment`` is the vector environment that steps, ``cfg`` what the logger keeps."""
 
@@ -22,10 +33,7 @@ class RslEnvironment(VecEnv):
         self.num_envs, self.num_actions, self.device = task.count, task.system.nu, device
         self._interval = task.stepper.interval
         self.max_episode_length = round(task.duration / self._interval)
-        self.cfg = {
-            "system": task.system.name, "num_envs": task.count, "sample_time": self._interval,
-            "duration": task.duration,
-        }  # fmt: skip
+        self.cfg = Settings(task.system.name, task.count, self._interval, task.duration)
         self._seen, _ = self.environment.reset(seed=seed)
 
     @property
