@@ -155,6 +155,15 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
     ),
     "test_glossary.py": ("test_every_name_exists",),
     "test_ground.py": ("test_the_biped_walks",),
+    "test_gym_learning.py": (
+        "test_a_single_environment_passes_the_checks_of_stable_baselines3",
+        "test_nothing_of_theirs_is_imported_before_it_is_asked_for",
+        "test_ppo_in_one_file_learns",
+        "test_rsl_rl_learns",
+        "test_rsl_rl_sees_the_same_as_gymnasium",
+        "test_stable_baselines3_learns",
+        "test_stable_baselines3_sees_what_single_environments_in_a_row_show",
+    ),
     "test_hand_over.py": ("test_exported_laws_hand_over",),
     "test_house.py": ("test_no_physics_is_called_by_its_name",),
     "test_identification.py": (

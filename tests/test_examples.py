@@ -22,7 +22,10 @@ SHORT = {
     "biped_walk": lambda module: module.main(runs=0),
     "hexapod": lambda module: module.main(feet=tuple(module.LEGS)[:2]),
     "quadruped_gaits": lambda module: module.main(module.BRIEF),
+    "gym_ppo": lambda module: module.main(rounds=1),  # more in test_gym_learning.py
 }
+# Modules of extras that an example needs.
+NEEDS = {"gym_ppo": "torch"}
 # Those that take ten seconds or more.
 LONG = {"biped_walk", "hexapod"}
 
@@ -35,6 +38,8 @@ def test_all_models_ship():
     "name", [pytest.param(name, marks=pytest.mark.slow if name in LONG else ()) for name in NAMES]
 )
 def test_example_keeps_its_claims(name, tmp_path, monkeypatch, capsys):
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name])
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", [name])
     SHORT.get(name, lambda module: module.main())(load_example(name))
