@@ -33,7 +33,7 @@ class TracedFunctions:
         outputs = {name: _trace(system, name, function) for name, function in functions.items()}
         native = self._native = system.compiled.compile("environment", outputs, lanes=LANES)
         count, width = stepper.states.shape
-        self.values = np.zeros((count, native.n_out))
+        self.values, self._stepper = np.zeros((count, native.n_out)), stepper  # whose arrays the table names
         self._room = np.zeros(LANES * width), np.zeros(LANES * native.n_out)
         table = self._table = FunctionsTable.zeros()
         table.native, table.width, table.n_out, table.nu = native.address, width, native.n_out, system.nu
