@@ -16,6 +16,7 @@ import casadi as ca
 import matplotlib.pyplot as plt
 import numpy as np
 import torch
+from gymnasium.vector import VectorEnv
 from torch import nn
 
 import sarrus as sr
@@ -54,7 +55,7 @@ def network(inputs: int, outputs: int, gain: float) -> nn.Sequential:
     return nn.Sequential(*layers)
 
 
-def environments() -> sr.gym.VectorEnvironment:
+def environments() -> VectorEnv:
     """Return the copies; a reward is the height of the tip above its place at rest [m]."""
     system = sr.System(sr.load(MODEL))
     guess = -np.array(system.mechanism.keyframes["symmetric"].q)  # the mirror image hangs
@@ -83,8 +84,27 @@ def advantages(
     return found
 
 
+def collect(agent: Agent, many: VectorEnv, seen: torch.Tensor) -> tuple[list[torch.Tensor], torch.Tensor]:
+    """Take `STEPS` steps from the observations ``seen``; return what is learnt from, and the last observations."""
+    steps = []
+    for _ in range(STEPS):
+        with torch.no_grad():
+            policy = agent.policy(seen)
+            action = policy.sample()
+            now, reward, ended, late, infos = many.step(action.numpy())
+            last = now.copy()
+            if "final_obs" in infos:
+                over = infos["_final_obs"]
+                last[over] = np.stack(infos["final_obs"][over])
+            value, after = agent.value(seen), agent.value(torch.as_tensor(last))
+        facts = (torch.as_tensor(x) for x in (reward.astype(np.float32), ended, ended | late))
+        steps.append((seen, action, policy.log_prob(action), value, after, *facts))
+        seen = torch.as_tensor(now)
+    return [torch.stack(column) for column in zip(*steps)], seen
+
+
 def main(rounds: int = ROUNDS) -> None:
-    """Learn, print the mean height of the tip of each round, and draw it."""
+    """Learn, print the mean height of the tip of some rounds, and draw that of all."""
     torch.manual_seed(0)
     torch.set_num_threads(1)
     many = environments()
@@ -94,45 +114,18 @@ def main(rounds: int = ROUNDS) -> None:
     progress, began = [], perf_counter()
     for number in range(rounds):
         optimizer.param_groups[0]["lr"] = RATE * (1.0 - number / rounds)
-        steps = []
-        for _ in range(STEPS):
-            with torch.no_grad():
-                policy = agent.policy(seen)
-                action = policy.sample()
-                then, reward, ended, late, infos = many.step(action.numpy())
-                after = last = torch.as_tensor(then)
-                if "final_obs" in infos:
-                    last = after.clone()
-                    over = np.flatnonzero(infos["_final_obs"])
-                    last[over] = torch.as_tensor(np.stack(infos["final_obs"][over]))
-                ends = torch.as_tensor(ended), torch.as_tensor(ended | late)
-                reward = torch.as_tensor(reward, dtype=torch.float32)
-                steps.append(
-                    (
-                        seen,
-                        action,
-                        policy.log_prob(action),
-                        agent.value(seen),
-                        reward,
-                        agent.value(last),
-                        *ends,
-                    )
-                )
-            seen = after
-        observed, action, log_probability, value, reward, after_value, ended, done = map(
-            torch.stack, zip(*steps)
+        (before, action, log_probability, value, after, reward, ended, done), seen = collect(
+            agent, many, seen
         )
-        advantage = advantages(reward, value, after_value, ended, done)
-        learn(
-            agent,
-            optimizer,
-            [x.flatten(0, 1) for x in (observed, action, log_probability, advantage, advantage + value)],
-        )
+        advantage = advantages(reward, value, after, ended, done)
+        batch = before, action, log_probability, advantage, advantage + value
+        learn(agent, optimizer, [column.flatten(0, 1) for column in batch])
         progress.append(float(reward.mean()))
         if number % 10 == 9:
             print(f"round {number + 1}: mean height {progress[-1]:.3f} m, {perf_counter() - began:.0f} s")
     many.close()
     draw(progress)
+    assert rounds < ROUNDS or progress[-1] > 0.35
     print(json.dumps({"first": progress[0], "last": progress[-1], "best": max(progress)}))
 
 

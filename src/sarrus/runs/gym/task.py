@@ -77,12 +77,10 @@ class Task:
         s.back(rows)
         s.u[rows] = 0.0
         if self._reset is not None:
-            each = [(rows, rng)] if isinstance(rng, np.random.Generator) else [(rows[k : k + 1], rng[row])
-                for k, row in enumerate(rows)]  # fmt: skip
-            for part, source in each:
-                given = self._reset(source, len(part))
-                parts = given if isinstance(given, tuple) else (given,)
-                drawn = dict(zip(_OPTIONS, parts))
+            together = isinstance(rng, np.random.Generator)
+            for part in [rows] if together else rows[:, None]:
+                given = self._reset(rng if together else rng[part[0]], len(part))  # type: ignore[arg-type, index]
+                drawn = dict(zip(_OPTIONS, given if isinstance(given, tuple) else (given,)))
                 self._assign(part, {name: value for name, value in drawn.items() if name not in own})
         self._assign(rows, own)
         lost = s.place(rows) if own or self._reset is not None else rows[:0]
