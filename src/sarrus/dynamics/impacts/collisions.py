@@ -238,9 +238,11 @@ class Collisions:
             rows += probe.rows([k]) if sticks else [int(probe.first[k])]
         dry = range(probe.unilateral, len(probe.sizes))
         rows += [int(probe.first[k]) for k in dry if abs(velocity[probe.first[k]]) < self.rest[k]]
-        if not rows:
-            return 0.0
-        speeds = self._speeds_of(rows)
+        return self.stop(rows) if rows else 0.0
+
+    def stop(self, rows: list[int]) -> float:
+        """Set the velocities of rows to zero by the smallest change in the kinetic metric; return the energy [J]."""
+        probe, speeds = self.probe, self._speeds_of(rows)
         found = -ranked(probe.delassus(len(rows)), relative=STIFF_DIRECTION).solve(speeds)
         probe.push(probe.change(rows, found))
         return -float(0.5 * (found * speeds).sum())

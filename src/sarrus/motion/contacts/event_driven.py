@@ -29,6 +29,8 @@ from sarrus.kernels.contact.tolerances import (
 )
 from sarrus.kernels.integrate.tolerances import COUPLED_CONTACTS
 from sarrus.kernels.linalg import dense
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
@@ -195,6 +197,12 @@ class EventDrivenContacts:
         self._unmoved = []
         work = self.contact_run.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
+        stopped = [k for k in self._turned(velocity, before) if k < self.contacts]
+        if any(self.probe.slip(velocity, k) > self.probe.still(k) for k in stopped):
+            tails = [j for k in stopped for j in self.probe.rows([k])[1:]]
+            self.impacts.stop([*(int(self.first[k]) for k in resting), *tails])
+            self.probe.look([])
+            velocity = work.velocity.copy()
         held, on = [], self._sliding_on(velocity, before)
         for k in dry:
             row, moving = self.first[k], on[k]
@@ -209,9 +217,26 @@ class EventDrivenContacts:
         if resting or held:
             while self._loosened(resting, held, going, velocity, coefficients):
                 pass
+            self._let_rub(resting, held)
             self._ease(resting)
         self._verify()
         self._slip_at_rest(velocity, before)
+
+    def _turned(self, velocity: Array, before: Array) -> list[int]:
+        """Return the blocks that slid and are slow, and have passed zero: their slip is no longer along its direction.
+
+        What is left of it then is of the rest of the step, and of how fast the direction of a slow slip turns.
+        """
+        found = list[int]()
+        for k in np.flatnonzero(before == SLIDING).tolist():
+            own, slip = self.probe.surface(k), self.probe.slip(velocity, k)
+            if slip <= self._slow(k) and dense.dot(velocity[own], self.directions[own]) <= TURNED_SLIP * slip:
+                found.append(k)
+        return found
+
+    def _slow(self, k: int) -> float:
+        """Return the slip below which a block that has turned may stick."""
+        return max(RESTICK_SPEED * float(self.probe.units[k]), self.probe.still(k))
 
     def _sliding_on(self, velocity: Array, before: Array) -> list[bool]:
         """Tell of all blocks whether they slide on: not if they are still, nor if they slid, are slow and have turned.
@@ -221,13 +246,12 @@ class EventDrivenContacts:
         """
         slips = [self.probe.slip(velocity, k) for k in range(len(self.modes))]
         still = [self.probe.still(k) for k in range(len(self.modes))]
-        slow, stops = list[int](), list[int]()
-        for k, slip in enumerate(slips):
-            own = self.probe.surface(k)
-            if before[k] == SLIDING and slip <= max(RESTICK_SPEED * float(self.probe.units[k]), still[k]):
-                turned = dense.dot(velocity[own], self.directions[own]) <= TURNED_SLIP * slip
-                (stops if turned else slow).append(k)
-        stops += self._shared(stops, [k for k in slow if k < self.contacts and slips[k] > still[k]])
+        stops = self._turned(velocity, before)
+        slow = [
+            k for k in range(self.contacts)
+            if before[k] == SLIDING and k not in stops and still[k] < slips[k] <= self._slow(k)
+        ]  # fmt: skip
+        stops += self._shared(stops, slow)
         return [slip > least and k not in stops for k, (slip, least) in enumerate(zip(slips, still))]
 
     def _shared(self, stops: list[int], others: list[int]) -> list[int]:
@@ -333,6 +357,20 @@ class EventDrivenContacts:
             delassus = delassus if sprung is None else sprung
         begun[rows] = share(delassus, begun[rows], sizes, coefficients)
 
+    def _let_rub(self, resting: list[int], held: list[int]) -> None:
+        """Have dry friction keep its limit, next to which it is, where other rows hold its joint and take the load."""
+        begun = self.contact_run.start_forces
+        blocks = [k for k in (*resting, *held) if self.modes[k] == STICKING]
+        spent = [k for k in held if k in blocks and self._slips(k, begun, SPENT_FRICTION)]
+        for k in spent if len(blocks) > 1 else ():
+            rows, own = self.probe.rows(blocks), int(self.first[k])
+            if self.probe.look(rows) < 0:
+                return
+            null = ranked(self.probe.delassus(len(rows)), relative=FINE_RANK_CUT).null
+            if np.abs(null[rows.index(own)]).max(initial=0.0) > SPENT_FRICTION:
+                self.modes[k], self.directions[own] = SLIDING, -np.sign(begun[own])
+                blocks.remove(k)
+
     def _turn(self, beginning: list[int]) -> None:
         """Find the directions in which contacts begin to slide: those of their accelerations."""
         velocity = self.contact_run.work.velocity
@@ -342,9 +380,9 @@ class EventDrivenContacts:
             and self.probe.friction(k) > 0.0
             and self.probe.slip(velocity, k) <= self.probe.still(k)
         ]  # fmt: skip
-        least = self._least()
+        least, begun, first, change = self._least(), self.directions.copy(), np.inf, 0.0
         for _ in range(BEGINNING_ROUNDS if len(spatial) == 1 else 0):  # several: see `_begin_together`
-            a, change = self._acceleration(), 0.0
+            a, first, change = self._acceleration(), min(first, change or np.inf), 0.0
             if a is None:
                 return
             for k in spatial:
@@ -356,6 +394,8 @@ class EventDrivenContacts:
                     self.directions[own] = way / size
             if change < SAME_BEGINNING:
                 return
+        if change >= first:  # in circles
+            self.directions[:] = begun
 
     def _slip_at_rest(self, velocity: Array, before: Array) -> None:
         """Have what the constraints hold, and rubs, slide as it does a moment later, as at a dead centre.
