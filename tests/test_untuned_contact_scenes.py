@@ -42,7 +42,7 @@ def walker(seed: int) -> tuple[sr.System, Array, Array]:
     m.add_body("trunk", 4.0, inertia=(0.1,) * 3)
     m.add_joint("float", "planar", "world", "trunk", axis=(0, -1, 0), axis2=(1, 0, 0))
     for side, x in (("left", -0.1), ("right", 0.1)):
-        thigh, shin, friction = f"{side} thigh", f"{side} shin", {"friction_coefficient": rng.uniform(0.1, 1.0)}
+        thigh, shin, friction = f"{side} thigh", f"{side} shin", rng.uniform(0.1, 1.0)
         m.add_body(thigh, 0.5, com=(0, 0, -0.1), inertia=(0.005,) * 3)
         m.add_joint(
             f"{side} hip", "revolute", "trunk", thigh, axis=(0, 1, 0), parent_pose=(x, 0, -0.1), limits=(-0.8, 0.8),
@@ -55,9 +55,12 @@ def walker(seed: int) -> tuple[sr.System, Array, Array]:
         )  # fmt: skip
         restitution = float(rng.choice([0.0, 0.0, 0.3, 0.6]))
         m.add_contact(
-            f"{side} foot", shin, (0, 0, -0.2), friction="coulomb", restitution=restitution, **friction
+            f"{side} foot", shin, (0, 0, -0.2), friction="coulomb", friction_coefficient=friction,
+            restitution=restitution,
         )  # fmt: skip
-    m.add_contact("belly", "trunk", (0, 0, -0.1), friction="coulomb", friction_coefficient=rng.uniform(0.1, 1.0))
+    m.add_contact(
+        "belly", "trunk", (0, 0, -0.1), friction="coulomb", friction_coefficient=rng.uniform(0.1, 1.0)
+    )
     system = sr.System(m)
     q, v = system.neutral(), rng.normal(size=system.nv)
     q[1] = 0.55 + rng.uniform(0.0, 0.1)
