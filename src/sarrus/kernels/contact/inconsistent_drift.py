@@ -2,8 +2,9 @@
 
 The velocities b of a step contain the drift h/2 Ḣ v, by which the rows turn up to the end of the step. The drifts of
 the four corners of a box do not belong to one motion: one corner has to slip, by 1e-7 of the drift, and its direction
-decides on the friction forces. This contact problem is hard to solve, and its solution has no physical meaning. The
-part removed is
+decides on the friction forces. This contact problem is hard to solve, and its solution has no physical meaning. So it
+is with the velocities that restitution adds to b where a foot is to rebound and others are to stick. The part removed
+is
 
     e = (ρ (W + ρ)⁻¹)ᵏ h/2 Ḣ v.
 

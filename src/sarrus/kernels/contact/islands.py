@@ -242,6 +242,8 @@ def _gather(
     problem.rows, problem.blocks = count, found
     if closes and moves:
         keep_rows(room.given, room.turn, count)
+    for i in range(count if moves else 0):
+        room.turn[i] += work.rebound[int(work.which[int(room.chosen[i])])]
     return count
 
 

@@ -210,6 +210,8 @@ def find_impulses(
         closes = closes or (k >= 0 and work.delay[k] > 0.0)
     if closes:
         keep_rows(work.given, work.turn, m)
+    for i in range(m):
+        work.turn[i] += work.rebound[int(work.which[i])]
     find_columns(table, m, work)
     if not (same and work.assembled[0] == m):
         work.assembled[0] = m

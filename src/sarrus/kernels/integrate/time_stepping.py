@@ -327,6 +327,7 @@ def _begin(table: Table, x: Floats, h: float, again: bool, work: ContactWork):
     contact_table, nq = table.contact_table, table.nq
     unilateral, settings = tl.unilateral_count(contact_table), contact_table.settings
     load_motion(table, h, work)
+    fill(work.rebound, 0.0, tl.row_count(contact_table))
     for row in range(rows_now(contact_table)):
         speed = along(table, work, row, work.ahead) + drift_of(table, work, row)
         work.velocity[row] = speed + turn_of(table, h, row, work)
@@ -349,7 +350,8 @@ def _begin(table: Table, x: Floats, h: float, again: bool, work: ContactWork):
         approach = before + work.delay[k] / h * (work.velocity[row] - before)
         if -contact_table.restitution[k] * approach >= rest_speed_of(contact_table, k):
             work.active[k] = 2.0
-            work.velocity[row] += contact_table.restitution[k] * approach
+            work.rebound[row] = contact_table.restitution[k] * approach
+            work.velocity[row] += work.rebound[row]
     return unilateral
 
 

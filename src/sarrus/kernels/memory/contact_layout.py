@@ -218,6 +218,7 @@ class ContactWork(NamedTuple):
     active: Any  # of each contact and stop: 1 if active, 2 if active and rebounding, else 0
     forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
     delay: Any  # time until it closes
+    rebound: Any  # of each row, the part of its velocity that restitution adds
     response: Any  # acceleration by a unit force on each row, with the friction that goes with it
     drag: Any  # of each row, its friction over the normal force where that slides in a smooth phase
     states: Any  # of several states at once, or factors and several forces; and what is found for them
@@ -255,7 +256,7 @@ def contact_sizes(contact_table: ContactTable, nq: int, nv: int, size: int):
     return ContactWork(
         middle=size, free=nv, smooth=nv, ahead=nv, first=nv, way=nv, scratch=size + nq + 1,
         native=contact_table.contact_rows * (2 + nv) + 1, gap=unilateral, after=unilateral, known=rows,
-        active=unilateral, forecast=unilateral, delay=unilateral,
+        active=unilateral, forecast=unilateral, delay=unilateral, rebound=rows,
         response=responses, drag=rows, states=LANES * max(size, contact_table.n_factors + nv),
         slopes=LANES * (nq + nv + N_CONDITIONING),
         velocity=rows, begin=rows, which=rows, owner=rows, answer=rows, assembled=1, lasts=rows,
