@@ -74,6 +74,7 @@ class TendonBuilder(Description):
             checks.bounds(force_limits, "force_limits", label),
             checks.fraction(restitution, "restitution", label),
         )
+        self._check_friction(tendon, label)
         for rope in tendon.ropes:
             self._fresh(rope.name, "tendon", self.contacts, self.patches, self.flank_names)
         if tendon.force_limits and not tendon.force_limits[0] <= 0.0 <= tendon.force_limits[1]:
@@ -175,4 +176,21 @@ class TendonBuilder(Description):
             body, point = item.side
             self.check_body(body, label)
             side = body, vector(point, 3, "side", label)
-        return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side)
+        friction = checks.nonnegative(item.friction_coefficient, "friction_coefficient", label)
+        return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side, friction)
+
+    def _check_friction(self, tendon: Tendon, label: Label) -> None:
+        """Raise unless friction at a wrap acts on an inextensible rope."""
+        wraps = [item for item in tendon.path if isinstance(item, Wrap) and item.friction_coefficient > 0.0]
+        if not wraps:
+            return
+        if len(wraps) > 1:
+            raise fault(label, f"one wrap may have friction, {len(wraps)} have a friction_coefficient")
+        along = tendon.stiffness, tendon.damping, tendon.armature, tendon.friction
+        along = (*along, *tendon.stiffness_higher, *tendon.damping_higher)
+        if any(along) or [rope.sign for rope in tendon.ropes] != [1.0]:
+            raise fault(
+                label,
+                "a wrap with friction needs an inextensible rope (`add_rope`): an upper limit of the length alone, "
+                "without spring, damper, armature and friction along the length",
+            )
