@@ -68,7 +68,7 @@ def taut_swing(angle: float) -> np.ndarray:
 def random_arms(seed: int, friction: float) -> tuple[sr.System, np.ndarray, np.ndarray]:
     """Two arms and a turning wheel between them that a rope passes around, taut at q; the rope ends at the arms' tips.
 
-    Returns the system, q and a random v.
+    Returns the system, q and a random v. Motors (`PULLS`) turn the arms away from the wheel.
     """
     rng = np.random.default_rng((95, seed))
     mechanism = sr.Mechanism(f"arms {seed}")
@@ -86,7 +86,12 @@ def random_arms(seed: int, friction: float) -> tuple[sr.System, np.ndarray, np.n
     q = np.array([2.2, rng.uniform(-0.4, 0.4), 1.3, 0.4]) + 0.2 * rng.uniform(-1, 1, 4)
     length = float(probe.sensors(q, np.zeros(4))["length"][0])
     mechanism.add_rope("rope", path, length=length)
+    for name in ("left", "right"):
+        mechanism.add_actuator(name, name)
     return sr.System(mechanism), q, rng.standard_normal(4)
+
+
+PULLS = np.array([25.0, -20.0])  # N m of the motors of `random_arms`, with which the rope is taut
 
 
 def tangents(centre: ArrayLike, radius: float, start: ArrayLike, end: ArrayLike) -> list[tuple[np.ndarray, np.ndarray]]:
