@@ -177,7 +177,7 @@ def test_the_turn_of_spheres_and_helices() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_forces_are_those_of_the_tangents(seed: int) -> None:
     """The rope pulls its ends and the moving wheel by T₁ and T₂ along its tangents; T₁/T₂ has the sign of the slip."""
-    system, q, v = scenes.random_arms(seed, 0.35)
+    system, q, _ = scenes.random_arms(seed, 0.35)
     pulls = scenes.PULLS
     still = system.forward_dynamics(q, np.zeros(4), pulls, contacts=False)
     taut = system.forward_dynamics(q, np.zeros(4), pulls)
@@ -203,7 +203,9 @@ def test_forces_are_those_of_the_tangents(seed: int) -> None:
         local = rotation[wheel].T @ (np.array([at[0], 0, at[1]]) - origin[wheel])
         for k in range(4):
             step = 1e-6 * np.eye(4)[k]
-            moved = [(place(q + step, *e) - place(q - step, *e)) / 2e-6 for e in (end, ("wheel", tuple(local)))]
+            moved = [
+                (place(q + step, *e) - place(q - step, *e)) / 2e-6 for e in (end, ("wheel", tuple(local)))
+            ]
             force[k] += tension * way @ (moved[1] - moved[0])
     np.testing.assert_allclose(taut.contacts.force, force, rtol=0, atol=1e-7 * (1 + abs(force).max()))
     np.testing.assert_allclose(
@@ -217,7 +219,9 @@ def test_runs_of_arms_balance_energy(seed: int) -> None:
     weaker = 0.4 * scenes.PULLS
     run = sr.simulate(system, q, 0.3 * v, duration=0.12, control=lambda *_: weaker, rtol=1e-10, atol=1e-12)
     assert run.status.ok
-    caught = sum(switch.energy_loss for switch in run.switches if switch.time == 0.0)  # before the first sample
+    caught = sum(
+        switch.energy_loss for switch in run.switches if switch.time == 0.0
+    )  # before the first sample
     lost = run.contact_loss[-1] - caught
     work = weaker @ (run.q[-1] - run.q[0])[[0, 2]]
     assert lost == pytest.approx(run.energy[0] - run.energy[-1] + work, abs=1e-8)
@@ -249,7 +253,9 @@ def test_a_rope_that_passes_its_wrap_has_one_tension() -> None:
     wrap = Wrap("world", "sphere", 0.1, sr.Pose((0.5, 0, -0.5)), friction_coefficient=0.5)
     mechanism.add_rope("rope", ["world", wrap, "load"], length=1.0)
     system = sr.System(mechanism)
-    assert sr.reactions(system, [-1.0]).tensions == pytest.approx({"rope.1": 3 * G, "rope.2": 3 * G}, abs=1e-9)
+    assert sr.reactions(system, [-1.0]).tensions == pytest.approx(
+        {"rope.1": 3 * G, "rope.2": 3 * G}, abs=1e-9
+    )
     for options in ({}, {"dt": 1e-3, "method": "moreau-jean"}):
         run = sr.simulate(system, [-0.9], duration=0.3, **options)
         assert run.q[-1] == pytest.approx([-1.0], abs=1e-9)
@@ -302,7 +308,12 @@ def test_friction_at_a_wrap_is_kept_in_documents_and_refused_where_it_has_no_mea
         system.mechanism.to_mjcf("post.xml")
     mechanism = ropes.lifts("bad", {"a": (1.0, -0.2), "b": (1.0, 0.2)})
     path = ["a", scenes.post(MU), "b"]
-    for options in ({"stiffness": 10.0}, {"limits": (1.0, 3.0)}, {"limits": (-np.inf, 3.0), "friction": 1.0}, {}):
+    for options in (
+        {"stiffness": 10.0},
+        {"limits": (1.0, 3.0)},
+        {"limits": (-np.inf, 3.0), "friction": 1.0},
+        {},
+    ):
         with pytest.raises(ModelError, match="a wrap with friction needs an inextensible rope"):
             mechanism.add_tendon("t", path, **options)
     twice = [*path, Pulley(1.0), "a", scenes.post(MU), "b"]
@@ -312,5 +323,7 @@ def test_friction_at_a_wrap_is_kept_in_documents_and_refused_where_it_has_no_mea
         mechanism.add_rope("r", ["a", scenes.post(-0.1), "b"], length=3.0)
     mechanism.add_rope("r", path, length=3.0)
     mechanism.add_actuator("pull", TendonTransmission("r"))
-    with pytest.raises(ModelError, match="tendon 'r' has a wrap with friction, on which actuator 'pull' cannot act"):
+    with pytest.raises(
+        ModelError, match="tendon 'r' has a wrap with friction, on which actuator 'pull' cannot act"
+    ):
         sr.System(mechanism)

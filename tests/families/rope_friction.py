@@ -9,9 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 import sarrus as sr
-from sarrus.model.mechanism.tendons import Wrap
-
 from families import ropes
+from sarrus.model.mechanism.tendons import Wrap
 
 ACROSS = sr.Pose.of((0, 0, 0), rpy=(np.pi / 2, 0, 0))  # a cylinder along y
 
@@ -94,7 +93,9 @@ def random_arms(seed: int, friction: float) -> tuple[sr.System, np.ndarray, np.n
 PULLS = np.array([25.0, -20.0])  # N m of the motors of `random_arms`, with which the rope is taut
 
 
-def tangents(centre: ArrayLike, radius: float, start: ArrayLike, end: ArrayLike) -> list[tuple[np.ndarray, np.ndarray]]:
+def tangents(
+    centre: ArrayLike, radius: float, start: ArrayLike, end: ArrayLike
+) -> list[tuple[np.ndarray, np.ndarray]]:
     """Return the points (x, z) where a rope that passes above a circle leaves it, with unit vectors to its ends."""
     found = []
     for side, point in ((-1.0, start), (1.0, end)):

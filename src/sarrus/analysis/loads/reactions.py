@@ -282,7 +282,9 @@ def reactions(
         multipliers=read_only(share.multipliers),
         coupling_forces={name: float(share.multipliers[row]) for name, row in zip(shared.couplings, rows)},
         couplings_determined=dict(zip(shared.couplings, map(bool, share.couplings))),
-        tensions={name: float(value[0]) for name, value in rope_tensions(system, x[None], pushes[None]).items()},
+        tensions={
+            name: float(value[0]) for name, value in rope_tensions(system, x[None], pushes[None]).items()
+        },
         a=solved.a,
         rank=solved.rank,
         open=share.open,

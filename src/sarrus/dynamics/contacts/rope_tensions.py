@@ -24,7 +24,10 @@ def rope_tensions(system: Evaluations, x: Array, forces: Array) -> dict[str, Arr
         mean = forces[:, row]
         if name in grips:
             part = grips[name] * forces[:, row + 1]
-            found[f"{name}.1"], found[f"{name}.2"] = np.maximum(mean + part, 0.0), np.maximum(mean - part, 0.0)
+            found[f"{name}.1"], found[f"{name}.2"] = (
+                np.maximum(mean + part, 0.0),
+                np.maximum(mean - part, 0.0),
+            )
         else:
             found[name] = np.maximum(mean, 0.0)
     return found

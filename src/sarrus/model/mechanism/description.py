@@ -262,13 +262,13 @@ class Description:
 
     def _pulled_by(self, tendon: str) -> list[str]:
         """Return the actuators and couplings that use the length of a tendon, in words."""
-        along = TendonTransmission
-        pulls = {name: a.transmission for name, a in self.actuators.items() if isinstance(a.transmission, along)}
-        found = [f"actuator {name!r}" for name, pull in pulls.items() if pull.tendon == tendon]
-        for coupling in self.couplings.values():
-            if f"tendon:{tendon}" in (term.coordinate for term in coupling.terms):
-                found.append(f"coupling {coupling.name!r}")
-        return found
+        length, found = f"tendon:{tendon}", list[str]()
+        for name, actuator in self.actuators.items():
+            pull = actuator.transmission
+            if isinstance(pull, TendonTransmission) and pull.tendon == tendon:
+                found.append(f"actuator {name!r}")
+        tied = (c for c in self.couplings.values() if length in (term.coordinate for term in c.terms))
+        return [*found, *(f"coupling {coupling.name!r}" for coupling in tied)]
 
     def __repr__(self) -> str:
         return (

@@ -80,7 +80,8 @@ class Tendon:
     the distance of L to the interval ``rest_length`` = (lower, upper), zero inside: (0, L) is a rope. ``armature`` [kg]
     adds ½ armature L̇² to the kinetic energy. ``force_limits`` [N], which contain zero, bound the sum of the forces of
     all its actuators. ``friction`` [N] is dry friction along the length: at most this force against L̇, taut or slack.
-    It is no friction of a rope on a pulley, which a taut rope of constant length would have, too.
+    It is no friction of a rope on what it wraps, which a taut rope of constant length has, too: that is
+    ``friction_coefficient`` of a `Wrap`.
 
     ``limits`` = (lower, upper) [m], each a number or a function of time, are one-sided constraints (`LengthLimit`): at
     the upper limit the tendon is a taut rope, which pulls; at the lower limit it is a strut, which pushes.

@@ -30,7 +30,7 @@ from sarrus.symbolic.forces.capstan import rope_rates
 from sarrus.symbolic.forces.forces import AnySpring, coordinate_length, damped, elastic
 from sarrus.symbolic.forces.stretches import stretch
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
-from sarrus.symbolic.kinematics.jet import Jet, constant, through
+from sarrus.symbolic.kinematics.jet import Jet, constant, norm, through
 from sarrus.symbolic.kinematics.rotations import (
     conjugate,
     product,
