@@ -208,8 +208,8 @@ def _impact(impact: StepImpactArrays) -> Table:
         "the problem of an impact", numbers, entries, len(numbers), "W->contact_none", "impact_problem_table"
     )
     own = {**views(impact.of_table), "problem": Address(problem)}
-    numbers = clean(StepImpact.zeros(), own)
-    return Table("impacts", numbers, own, len(numbers), "W->contact_none", "impact_table")
+    numbers_of_impact = clean(StepImpact.zeros(), own)
+    return Table("impacts", numbers_of_impact, own, len(numbers_of_impact), "W->contact_none", "impact_table")
 
 
 def _traced(
