@@ -40,7 +40,8 @@ _FLOATS = (
 
 _IMPACT_INTEGERS = ("sizes", "originals")
 _IMPACT_FLOATS = (
-    "coefficients", "before", "known", "impulses", "instant", "numbers", "delassus", "velocities", "forces", "work",
+    "coefficients", "before", "known", "impulses", "instant", "residual", "numbers", "delassus", "velocities", "turn",
+    "forces", "work",
 )  # fmt: skip
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.vectors import copy, dot, fill
+from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
 from sarrus.kernels.contact.islands import BEGINNINGS
-from sarrus.kernels.contact.rows import along, bias_of, drifts, rest_speed_of, speed_before
+from sarrus.kernels.contact.rows import along, bias_of, drift_of, drifts, rest_speed_of, speed_before
+from sarrus.kernels.contact.tolerances import IMPACT_RIDGE, MOST_IMPACT_RIDGE
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork
@@ -47,7 +48,7 @@ def strike(table: Table, x: Floats, h: float, m: int, known: bool, work: Contact
     """
     contact_table, impact = table.contact_table, table.contact_table.impact
     fill(impact.impulses, 0.0, tl.row_count(contact_table))
-    impact.instant[0] = 0.0
+    impact.instant[0] = impact.residual[0] = 0.0
     if not _collides(table, x, h, m, work):
         for i in range(m):
             k = int(work.owner[i])
@@ -106,6 +107,11 @@ def _collides(table: Table, x: Floats, h: float, m: int, work: ContactWork):
     if not found or largest * fastest < 1.0:
         return False
     impact.instant[0] = first
+    for i in range(m):  # the part of the velocities that is not that of one motion at one instant
+        row = int(work.which[i])
+        together = along(table, work, row, x + table.nq) + first * along(table, work, row, work.smooth)
+        apart = impact.before[i] - together - drift_of(table, work, row)
+        impact.problem.turn[i] = apart if int(work.owner[i]) >= 0 else 0.0
     return True
 
 
@@ -123,7 +129,7 @@ def _compress(contact_table: ContactTable, m: int, work: ContactWork):
     copy(work.delassus, problem.delassus, m * m)
     copy(impact.before, problem.velocities, m)
     fill(problem.forces, 0.0, m)
-    if call_kernel(contact_table.solver, problem, problem.work, BEGINNINGS) != cp.SOLVED:
+    if not _solve(contact_table, m):
         return False
     copy(problem.forces, impact.known, m)
     return True
@@ -138,6 +144,7 @@ def _expand(contact_table: ContactTable, m: int, work: ContactWork):
     impact = contact_table.impact
     problem, rows, at = impact.problem, m, 0
     blocks = problem.blocks
+    fill(problem.forces, 0.0, m)
     for i in range(m):
         impact.originals[i] = i
     for block in range(blocks):
@@ -152,7 +159,7 @@ def _expand(contact_table: ContactTable, m: int, work: ContactWork):
                 problem.sizes[problem.blocks], problem.numbers[problem.blocks] = n - 1, limit
                 problem.blocks += 1
                 for i in range(at + 1, at + n):
-                    impact.originals[rows] = i
+                    impact.originals[rows], problem.forces[rows] = i, e * impact.known[i]
                     rows += 1
         impact.known[at] *= 1.0 + max(e, 0.0)
         at += n
@@ -163,12 +170,53 @@ def _expand(contact_table: ContactTable, m: int, work: ContactWork):
         if k >= 0 and work.active[k] == 2.0 and int(work.which[own]) == contact_table.first_rows[k]:
             speed += contact_table.restitution[k] * impact.before[own]
         problem.velocities[i] = speed
+        problem.turn[i] = problem.turn[own]
         for j in range(rows):
             problem.delassus[i * rows + j] = work.delassus[own * m + impact.originals[j]]
     problem.rows = rows
-    fill(problem.forces, 0.0, rows)
-    if call_kernel(contact_table.solver, problem, problem.work, BEGINNINGS) != cp.SOLVED:
+    if not _solve(contact_table, rows):
         return False
     for i in range(rows):
         impact.known[impact.originals[i]] += problem.forces[i]
     return True
+
+
+@internal
+def _solve(contact_table: ContactTable, rows: int):
+    """Solve the problem of the impact; return False if no impulses are found.
+
+    Without an answer it is tried with velocities of one motion at one instant: those of dependent rows, each at its
+    own, may have a contact slip by rounding. Then it begins with the impulses of rows that give a little. If nothing
+    helps, these are the answer, and the residual of the run says so.
+    """
+    problem = contact_table.impact.problem
+    if call_kernel(contact_table.solver, problem, problem.work, BEGINNINGS) == cp.SOLVED:
+        return True
+    axpy(-1.0, problem.turn, problem.velocities, rows)
+    fill(problem.turn, 0.0, rows)
+    fill(problem.forces, 0.0, rows)
+    if call_kernel(contact_table.solver, problem, problem.work, BEGINNINGS) == cp.SOLVED:
+        return True
+    ridge, least = IMPACT_RIDGE, 0.0
+    while ridge <= MOST_IMPACT_RIDGE:
+        if _solve_softly(contact_table, rows, ridge):
+            if least == 0.0:
+                least = ridge
+            if call_kernel(contact_table.solver, problem, problem.work, BEGINNINGS) == cp.SOLVED:
+                return True
+        ridge *= 10.0
+    contact_table.impact.residual[0] = max(contact_table.impact.residual[0], least)
+    return least > 0.0 and _solve_softly(contact_table, rows, least)
+
+
+@internal
+def _solve_softly(contact_table: ContactTable, rows: int, ridge: float):
+    """Solve the problem of the impact with rows that give by ``ridge``; return False if no impulses are found."""
+    problem = contact_table.impact.problem
+    fill(problem.forces, 0.0, rows)
+    for i in range(rows):
+        problem.delassus[i * (rows + 1)] *= 1.0 + ridge
+    found = call_kernel(contact_table.solver, problem, problem.work, BEGINNINGS) == cp.SOLVED
+    for i in range(rows):
+        problem.delassus[i * (rows + 1)] /= 1.0 + ridge
+    return found

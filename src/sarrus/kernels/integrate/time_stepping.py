@@ -463,6 +463,8 @@ def _remember(
     facts.residual = max(
         begun.facts.residual, cp.contact_workspace(contact_table.problem.work, 0, 0, 0).facts.residual
     )
+    if exists(contact_table.impact):
+        facts.residual = max(facts.residual, contact_table.impact.residual[0])
     fill(kept.lasting, 0.0, rows)
     fill(kept.applied, 0.0, nv)
     work_done = 0.0

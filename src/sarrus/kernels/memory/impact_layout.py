@@ -47,6 +47,7 @@ class StepImpact(Record, of=int):
     known: Floats  # impulses of compression of the active rows, then what expansion has of them at least
     impulses: Floats  # of all rows, zero without an impact
     instant: Floats  # [s] from the start of the step, one number
+    residual: Floats  # of impulses that were found for rows that give a little, one number
     originals: Integers  # the active row that each row of the problem is
     problem: Annotated[Any, cp.ContactProblem]
 

@@ -419,6 +419,8 @@ class ContactRun:
         )
         self.work.answer[:] = 0.0
         self.work.answer[which] = found.forces
+        if self.impact is not None:
+            self.work.answer[which] += self.impact.impulses[which]
         settings = self.settings
         settings.answered, settings.answered_length = settings.step_start, settings.length
         self.contact_table.given = 1

@@ -12,8 +12,8 @@ from sarrus.kernels.memory.impact_layout import StepImpact
 class StepImpactArrays:
     """Table and arrays of `StepImpact` for up to ``rows`` active rows in ``blocks`` blocks."""
 
-    of_problem = "sizes", "numbers", "delassus", "velocities", "forces", "work"
-    of_table = "coefficients", "before", "known", "impulses", "instant", "originals"
+    of_problem = "sizes", "numbers", "delassus", "velocities", "turn", "forces", "work"
+    of_table = "coefficients", "before", "known", "impulses", "instant", "residual", "originals"
 
     def __init__(self, system: Evaluations, rows: int, blocks: int) -> None:
         contacts, most = system.equations.friction_contacts, 2 * rows
@@ -22,9 +22,9 @@ class StepImpactArrays:
             if contact.impact_law == "poisson":
                 self.coefficients[k] = contact.restitution
         self.before, self.known, self.impulses = np.zeros((3, rows))
-        self.instant, self.originals = np.zeros(1), np.zeros(most, dtype=np.int64)
+        self.instant, self.residual, self.originals = np.zeros(1), np.zeros(1), np.zeros(most, dtype=np.int64)
         self.sizes, self.numbers = np.zeros(2 * blocks, dtype=np.int64), np.zeros(2 * blocks)
-        self.delassus, self.velocities, self.forces = np.zeros(most * most), np.zeros(most), np.zeros(most)
+        self.delassus, (self.velocities, self.turn, self.forces) = np.zeros(most * most), np.zeros((3, most))
         self.work = np.zeros(sum(cp.contact_sizes(most, 2 * blocks, most * most)))
         self.problem, self.table = cp.ContactProblem.zeros(), StepImpact.zeros()
         for key in self.of_problem:
