@@ -317,9 +317,9 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_a_taut_rope_is_a_coupling_of_its_length[1]",
         "test_a_taut_rope_is_a_coupling_of_its_length[2]",
         "test_a_taut_rope_is_a_coupling_of_its_length[3]",
-        "test_ranges_of_files_act_as_in_mujoco_with_tightened_softness",
         "test_steps_in_time_converge_with_order_two_while_taut_and_one_over_a_catch",
     ),
+    "test_ropes_in_files.py": ("test_ranges_of_files_act_as_in_mujoco_with_tightened_softness",),
     "test_ropes_on_rims.py": ("test_lengths_and_lever_arms_are_those_of_closed_forms",),
     "test_rotation_vectors.py": ("test_free_spin_of_many_turns",),
     "test_runs_that_end.py": (

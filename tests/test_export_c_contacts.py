@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 import sarrus as sr
 from c_code import Compiled
-from families import ropes
+from families import rope_friction, ropes
 from sarrus.dynamics.contacts.contact_elements import contact_names
 from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.export.c import CExport
@@ -145,3 +145,17 @@ def test_ropes_and_friction_along_lengths(tmp_path) -> None:
     assert_allclose(states, motion.q[1:], rtol=1e-9, atol=1e-9)
     assert_allclose(speeds, motion.v[1:], rtol=1e-9, atol=1e-9)
     assert_allclose(forces, motion.contact_forces[1:], rtol=1e-6, atol=1e-6)
+
+
+def test_a_rope_with_friction_at_a_wrap(tmp_path) -> None:
+    """Masses over a post slide, stop and slide back, as in the steps here."""
+    system = rope_friction.over_post(2.0, 1.0, 0.2)
+    q, v = np.array([-1.0, -1.0]), np.array([0.4, -0.4])
+    code = compiled(system, tmp_path, "contact_step", q=q)
+    motion = sr.simulate(system, q, v, duration=0.2, dt=2e-3, error_estimate=False)
+    assert motion.contact_row_names == ("rope.tension", "rope.grip")
+    states, speeds, forces = steps(code, q, v, 2e-3, 100)
+    assert forces[0, 1] < 0.0 < forces[-1, 1]
+    assert_allclose(states, motion.q[1:], rtol=1e-12, atol=1e-12)
+    assert_allclose(speeds, motion.v[1:], rtol=1e-11, atol=1e-11)
+    assert_allclose(forces, motion.contact_forces[1:], rtol=1e-9, atol=1e-9)

@@ -455,20 +455,3 @@ def test_the_law_is_part_of_the_description() -> None:
 def test_other_laws_and_contacts_are_refused_by_name(options: dict[str, str], message: str) -> None:
     with pytest.raises(sr.ModelError, match=message):
         body().add_contact("c", "block", **({"friction": "coulomb", "friction_coefficient": 0.1} | options))
-
-
-def test_steps_of_time_refuse_the_law_by_name(tmp_path) -> None:
-    system = point(0.3, restitution=0.5, impact_law="poisson")
-    q = system.neutral()
-    calls = (
-        lambda: sr.simulate(system, q, duration=0.1, dt=1e-3),
-        lambda: sr.simulate(system, q, duration=0.1, method="moreau-jean"),
-        lambda: sr.rollout(system, [q], duration=0.1, dt=1e-3),
-        lambda: sr.export.c_code(system, tmp_path, ["contact_step"], name="plant"),
-    )
-    for call in calls:
-        with pytest.raises(
-            sr.ArgumentError, match=r"contact 'c' has impact_law='poisson', which .* without dt"
-        ):
-            call()
-    assert sr.simulate(system, q, duration=0.1, dt=1e-3, method="rk4").status.ok

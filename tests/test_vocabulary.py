@@ -66,7 +66,7 @@ PRIVATE = {
     "touching_rows": "rows",
     "unmet": "unsatisfied",
     "without_dry_friction": "require_no_dry_friction",
-    "without_poisson": "require_no_poisson",
+    "without_poisson": "require_poisson_in_steps",
     "without_touches": "require_no_contacts",
 }
 

@@ -138,7 +138,7 @@ class Switcher:
 
     @property
     def events(self) -> list[Event]:
-        """Event functions of gaps of contacts (`sarrus.kernels.contact.event_functions`): zeros stop the kernel."""
+        """Event functions of gaps of contacts (`sarrus.kernels.integrate.event_functions`): zeros stop the kernel."""
         unit = EVENT_SLACK * ARRIVED * self._length
 
         def gap(k: int) -> Any:

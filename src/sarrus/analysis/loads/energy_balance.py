@@ -247,7 +247,10 @@ def _contacts(
 
 
 def _winches_by_steps(system: System, trajectory: Trajectory) -> dict[str, Array]:
-    """Return the work (T,) [J] of winches in time stepping, −T ΔL summed over the steps, if all steps are recorded."""
+    """Return the work (T,) [J] of winches in time stepping, −T ΔL summed over the steps, if all steps are recorded.
+
+    T is the tension at the end of the path.
+    """
     e, t = system.equations, trajectory.t
     moved = [k for k, one in enumerate(e.friction_contacts) if ca.depends_on(one.gap, e.t)]
     if trajectory.steps != len(t) - 1 or not moved:
@@ -259,13 +262,13 @@ def _winches_by_steps(system: System, trajectory: Trajectory) -> dict[str, Array
             for q, before, after in zip(trajectory.q[1:], t, t[1:])
         ]
     )
-    found = {one.name: one for one in contact_elements(system) if one.rope}
+    found = trajectory.tensions
+    wound = ((k, e.friction_contacts[k].name) for k in moved)
+    pulls = ((k, name, found.get(name, found.get(f"{name}.2"))) for k, name in wound)
     return {
-        name: np.append(
-            0.0, np.cumsum(-trajectory.contact_forces[1:, found[name].rows.start] * paid_out[:, k])
-        )
-        for k, name in ((k, e.friction_contacts[k].name) for k in moved)
-        if name in found
+        name: np.append(0.0, np.cumsum(-pull[1:] * paid_out[:, k]))
+        for k, name, pull in pulls
+        if pull is not None
     }
 
 

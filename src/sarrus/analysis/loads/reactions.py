@@ -19,8 +19,8 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is, check_known
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.contact_elements import contact_elements
 from sarrus.dynamics.contacts.open_forces import push_count, pushes_of
+from sarrus.dynamics.contacts.rope_tensions import rope_tensions
 from sarrus.dynamics.system import System
 from sarrus.symbolic.multibody.connections import Connection
 
@@ -106,7 +106,7 @@ class Reactions(Answer):
     multipliers : (nc,) λ that belongs to these loads; it differs from that of `ForwardDynamics` where λ is not unique.
     coupling_forces, couplings_determined : multipliers of couplings by name, and whether they are unique.
     tensions : of tendons at a limit of their length, such as taut ropes, by the names of `sarrus.Mechanism.add_rope`
-        [N], zero while slack.
+        [N], zero while slack; NAME.1 and NAME.2 before and behind a wrap with friction.
     a : (nv,) the acceleration. rank : rank of A. open : number of independent states of self-stress, in which bearings
         balance each other.
     status : status of the accelerations, see `reactions`. length : κ [m].
@@ -282,7 +282,9 @@ def reactions(
         multipliers=read_only(share.multipliers),
         coupling_forces={name: float(share.multipliers[row]) for name, row in zip(shared.couplings, rows)},
         couplings_determined=dict(zip(shared.couplings, map(bool, share.couplings))),
-        tensions={one.name: float(pushes[one.rows.start]) for one in contact_elements(system) if one.rope},
+        tensions={
+            name: float(value[0]) for name, value in rope_tensions(system, x[None], pushes[None]).items()
+        },
         a=solved.a,
         rank=solved.rank,
         open=share.open,

@@ -138,15 +138,21 @@ def require_no_narrow_phase(system: Evaluations, what: str) -> None:
         )
 
 
-def require_no_poisson(system: Evaluations, what: str) -> None:
-    """Raise `ArgumentError` if a contact has Poisson's law of restitution, which ``what`` do not support."""
-    for contact in system.equations.friction_contacts:
-        if contact.impact_law == "poisson":
-            raise ArgumentError(
-                f"{system.name}: contact {contact.name!r} has impact_law='poisson', which {what} do not support; use a "
-                "single event-driven run (sarrus.simulate without dt, or with method='rk4'), or impact_law='newton'",
-                element=contact.name,
-            )
+def require_poisson_in_steps(system: Evaluations) -> None:
+    """Raise `ArgumentError` where Poisson's law of restitution meets contacts beside which steps do not know it."""
+    contacts = system.equations.friction_contacts
+    name = next((contact.name for contact in contacts if contact.impact_law == "poisson"), None)
+    if name is None:
+        return
+    sticky = next((contact.name for contact in contacts if contact.static_coefficient == np.inf), None)
+    beside = f"geometries {system.contact_geometries[0]!r}" if system.contact_geometries else None
+    beside = f"contact {sticky!r}, which sticks without a limit of friction" if sticky else beside
+    if beside is not None:
+        raise ArgumentError(
+            f"{system.name}: contact {name!r} has impact_law='poisson', which time stepping does not know beside "
+            f"{beside}; use impact_law='newton', or a run by events",
+            element=name,
+        )
 
 
 def all_open(system: Evaluations, q: Array, t: float = 0.0) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
 from sarrus.dynamics.contacts.contact_functions import motion_outputs, step_gap_outputs
-from sarrus.dynamics.contacts.contact_state import require_no_poisson
+from sarrus.dynamics.contacts.contact_state import require_poisson_in_steps
 from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan, array, clean
@@ -27,13 +27,21 @@ from sarrus.kernels.integrate.time_stepping import time_step
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
+from sarrus.kernels.memory.impact_layout import StepImpact
 from sarrus.kernels.memory.local_layout import LocalHeader, local_sizes
 from sarrus.kernels.memory.run_state import Run
 from sarrus.motion.loop.contact_run import ContactRun
+from sarrus.motion.loop.step_impact_arrays import StepImpactArrays
 
 _INTEGERS = ("sizes", "first_rows", "widths", "coordinates", "speeds")
 _FLOATS = (
     "signs", "scales", "bounds", "given_bounds", "ends", "friction", "static", "limits", "restitution", "lightness",
+)  # fmt: skip
+
+_IMPACT_INTEGERS = ("sizes", "originals")
+_IMPACT_FLOATS = (
+    "coefficients", "before", "known", "impulses", "instant", "residual", "numbers", "delassus", "velocities", "turn",
+    "forces", "work",
 )  # fmt: skip
 
 
@@ -54,7 +62,7 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
             element="contact_step",
         )
     system.require_no_activations("steps with contacts")
-    require_no_poisson(system, "steps with contacts in C")
+    require_poisson_in_steps(system)
     members = _attach(plan, natives, ContactRun(system.workspace(), q, 0.0))
     names, state = contact_names(system), local_sizes(plan.table.numbers)
     at = state.header + state.start + state.ranks
@@ -149,6 +157,9 @@ def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list
         if count:
             trace = partial(_traced, plan.system, outputs)
             own[key] = Address(natives.add(f"model_touch_{key}", trace))
+    impact = contact_run.impact
+    if impact is not None:
+        own["impact"] = Address(_impact(impact))
     numbers = clean(contact_table, own)
     table = Table("contacts", numbers, own, len(numbers), "W->contact_none", "contact_table")
     plan.enter(
@@ -167,10 +178,39 @@ def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list
         Member("contact_block_sizes", blocks, "of the contact problem", type=INT),
         *(Member(f"contact_{key}", 0, "of the contact problem", np.zeros(1), INT) for key in counts),
     ]
+    if impact is not None:
+        note = "of impacts with Poisson's law"
+        for key in (*_IMPACT_INTEGERS, *_IMPACT_FLOATS):
+            kind = INT if key in _IMPACT_INTEGERS else DOUBLE
+            given = np.array(impact.coefficients) if key == "coefficients" else None
+            found.append(Member(f"impact_{key}", len(getattr(impact, key)), note, given, kind))
+        found += [Member(f"impact_{key}", 0, note, np.zeros(1), INT) for key in ("rows", "blocks", "closed")]
     for key in (*_FLOATS, *_INTEGERS):
         values = arrays[key] if len(arrays[key]) else np.zeros(1)
         found.append(Member(f"contact_{key}", len(values), note, values, INT if key in _INTEGERS else DOUBLE))
     return found
+
+
+def _impact(impact: StepImpactArrays) -> Table:
+    """Return the table of impacts with Poisson's law, whose arrays are members of the workspace."""
+
+    def views(keys: tuple[str, ...]) -> dict[str, Value]:
+        return {
+            key: Address(View(f"W->impact_{key}", INT if key in _IMPACT_INTEGERS else DOUBLE)) for key in keys
+        }
+
+    counts = {"rows": "rows", "blocks": "blocks", "contacts": "closed"}
+    entries = {
+        **{key: Term(f"W->impact_{name}", INT, counts=True) for key, name in counts.items()},
+        **views(impact.of_problem),
+    }
+    numbers = clean(cp.ContactProblem.zeros(), entries)
+    problem = Table(
+        "the problem of an impact", numbers, entries, len(numbers), "W->contact_none", "impact_problem_table"
+    )
+    own = {**views(impact.of_table), "problem": Address(problem)}
+    numbers_of_impact = clean(StepImpact.zeros(), own)
+    return Table("impacts", numbers_of_impact, own, len(numbers_of_impact), "W->contact_none", "impact_table")
 
 
 def _traced(

@@ -9,6 +9,7 @@ from sarrus.kernels.contact.compliance import find_columns
 from sarrus.kernels.contact.inconsistent_drift import find_inconsistent_drift
 from sarrus.kernels.contact.islands import BEGINNINGS, keep_rows, solve_islands
 from sarrus.kernels.contact.rows import along, free_response, is_held, is_still, turn_of, turns_round
+from sarrus.kernels.contact.step_impact import add_impact, strike
 from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, STICKING_COMPLIANCE, UNLOADED_OR_STILL
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
@@ -228,6 +229,9 @@ def find_impulses(
         _turn_together(m, work)
     if not is_finite(work.delassus, m * m) or not is_finite(work.given, m):
         return -1
+    if exists(contact_table.impact) and not strike(table, x, h, m, known, work):
+        contact_table.failed = tl.NOT_SOLVED
+        return -1
     solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if not solved:  # forces of before may press against each other by much more than velocities now need
         fill(work.impulses, 0.0, m)
@@ -238,6 +242,8 @@ def find_impulses(
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if blocks > problem.contacts + contact_table.dry:
         solved = _hold(contact_table, m, work, solved)
+    if exists(contact_table.impact):
+        add_impact(contact_table, m, work)
     if solved:
         return m
     if again or not is_finite(work.impulses, m):

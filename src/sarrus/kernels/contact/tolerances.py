@@ -180,6 +180,13 @@ DRIFT_ROUNDS = 4
 # [1, of b] An inconsistent drift below this is rounding, and is not removed.
 NO_DRIFT = 1e-14
 
+# [1, of the diagonal of W] The forces of an impact that were not found begin with those of rows that give by this
+# ridge, then by ten times this, and so on up to the next number.
+IMPACT_RIDGE = 1e-7
+
+# [1, of the diagonal of W] Softer rows say nothing about rigid ones.
+MOST_IMPACT_RIDGE = 1e-2
+
 # [1, of the diagonal of W] Ridge with which gaps are closed: a gap that redundant rows cannot close has forces of at
 # most the gap over this.
 CLOSING_RIDGE = 1e-4

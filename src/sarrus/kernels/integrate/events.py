@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy
-from sarrus.kernels.contact.event_functions import find_dips, write_event_functions
 from sarrus.kernels.contact.rows import comes_back, keep
+from sarrus.kernels.integrate.event_functions import find_dips, write_event_functions
 from sarrus.kernels.integrate.step_control import Step
 from sarrus.kernels.integrate.stepping import finish, set_control, take_step
 from sarrus.kernels.integrate.tolerances import (

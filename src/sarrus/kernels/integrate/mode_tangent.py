@@ -6,7 +6,7 @@ With R the held rows H, normal rows with their sliding friction, and r the force
     δF = −δ(Rᵀ) r,    δa = δa_f + K Rᵀ δr,    H δa_f + δ(H a + Ḣ v) + W δr = 0,    W = H K Rᵀ,
 
 δa_f the change at constant r. The friction direction d of `sarrus.kernels.integrate.contact_modes` follows the slip
-u, δd = (1 − d dᵀ) δu / ‖u‖; for a slow slip see `sarrus.kernels.contact.slow_slip_tangent`. Rows of stops and of dry
+u, δd = (1 − d dᵀ) δu / ‖u‖; for a slow slip see `sarrus.kernels.integrate.slow_slip_tangent`. Rows of stops and of dry
 friction are constant.
 """
 
@@ -17,8 +17,8 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
 from sarrus.kernels.contact.rows import along, note_end, row_of
 from sarrus.kernels.contact.slow_slip import begin_speed
-from sarrus.kernels.contact.slow_slip_tangent import load_steering, slow_contact, turn_steered
 from sarrus.kernels.integrate.contact_modes import hold_rows
+from sarrus.kernels.integrate.slow_slip_tangent import load_steering, slow_contact, turn_steered
 from sarrus.kernels.integrate.tolerances import MODES_REFINEMENTS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la

@@ -4,10 +4,11 @@ Impulses r act at the middle of the step, where forces and rows are those of the
 
     v⁺ = v + h a(q_m, v_m) + K Hᵀ r,    q_m = q ⊕ h/2 v,    v_m = (v + v⁺)/2,    u⁺ = H v⁺ + h/2 Ḣ v_m,
 
-a the acceleration with the loops closed, K the compliance of the mechanism (accelerations by generalized forces). r
-and u⁺ obey the laws of Signorini and Coulomb (`sarrus.kernels.contact.contact_problem`): a closed contact does not
-close further, and rebounds by Newton's law. A contact that would close within the step closes at a time given by its
-gaps at both ends. A first pass with v in the place of v_m gives v⁺ for v_m. The position at the end is
+a the acceleration with the loops closed, K the compliance of the mechanism (accelerations by generalized forces). r and
+u⁺ obey the laws of Signorini and Coulomb (`sarrus.kernels.contact.contact_problem`): a closed contact does not close
+further, and rebounds by Newton's law, or by Poisson's (`sarrus.kernels.contact.step_impact`). A contact that would
+close within the step closes at a time given by its gaps at both ends. A first pass with v in the place of v_m gives v⁺
+for v_m. The position at the end is
 
     q⁺ = q ⊕ (h (v⁺ − h/2 a_s) − K Hᵀ τ r),
 
@@ -44,6 +45,7 @@ from sarrus.kernels.contact.rows import (
     still_speed,
     turn_of,
 )
+from sarrus.kernels.contact.step_impact import has_poisson, impulse_of_impact
 from sarrus.kernels.contact.step_problem import find_impulses
 from sarrus.kernels.contact.tolerances import SAME_TIME
 from sarrus.kernels.integrate.stepping import set_control
@@ -287,7 +289,8 @@ def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
             last = k
         work.lasts[i] = 1.0 if good else 0.0
         if good:
-            add_response(table, work, row, work.impulses[i] / h, work.smooth)
+            lasting = work.impulses[i] - impulse_of_impact(table.contact_table, row)
+            add_response(table, work, row, lasting / h, work.smooth)
 
 
 @internal
@@ -348,10 +351,12 @@ def _begin(table: Table, x: Floats, h: float, again: bool, work: ContactWork):
         work.active[k] = 1.0
         before = speed_before(table, work, row, x + nq, h)
         approach = before + work.delay[k] / h * (work.velocity[row] - before)
-        if -contact_table.restitution[k] * approach >= rest_speed_of(contact_table, k):
+        rebound = -contact_table.restitution[k] * approach
+        if rebound >= rest_speed_of(contact_table, k) and not has_poisson(contact_table, k):
             work.active[k] = 2.0
-            work.rebound[row] = contact_table.restitution[k] * approach
-            work.velocity[row] += work.rebound[row]
+            if not exists(contact_table.impact):  # `strike` knows what else collides
+                work.rebound[row] = -rebound
+                work.velocity[row] -= rebound
     return unilateral
 
 
@@ -375,16 +380,20 @@ def _close_more(table: Table, x: Floats, h: float, work: ContactWork):
 @internal
 def _end(table: Table, x: Floats, h: float, m: int, state: Floats, work: ContactWork):
     """Write the state at the end of the step to ``state``, with positions corrected along the closed contacts."""
-    nq, nv = table.nq, table.nv
+    contact_table, nq, nv = table.contact_table, table.nq, table.nv
     copy(x, state, la.input_size(table))
     state[nq + nv + table.nu] += h
     copy_scaled(h, work.ahead, work.way, nv)
     axpy(-0.5 * h * h, work.smooth, work.way, nv)
     for i in range(m):
-        k = int(work.owner[i])
+        k, row = int(work.owner[i]), int(work.which[i])
         if k >= 0 and work.delay[k] > 0.0:
-            add_response(table, work, int(work.which[i]), -work.delay[k] * work.impulses[i], work.way)
-    if exists(table.contact_table.geometry):
+            add_response(table, work, row, -work.delay[k] * work.impulses[i], work.way)
+        elif exists(contact_table.impact):
+            struck = impulse_of_impact(contact_table, row)
+            if struck != 0.0:
+                add_response(table, work, row, -contact_table.impact.instant[0] * struck, work.way)
+    if exists(contact_table.geometry):
         note_way(table, work.way, 1.0, True)
         note_way(table, x + nq, -0.5 * h, False)
     retract(table, state, work.way, work.scratch)
@@ -456,6 +465,8 @@ def _remember(
     facts.residual = max(
         begun.facts.residual, cp.contact_workspace(contact_table.problem.work, 0, 0, 0).facts.residual
     )
+    if exists(contact_table.impact):
+        facts.residual = max(facts.residual, contact_table.impact.residual[0])
     fill(kept.lasting, 0.0, rows)
     fill(kept.applied, 0.0, nv)
     work_done = 0.0
@@ -465,8 +476,9 @@ def _remember(
         speed = along(table, work, row, x + table.nq) + along(table, work, row, work.ahead)
         work_done += 0.5 * impulse * (speed + 2.0 * drift_of(table, work, row))
         if work.lasts[i] != 0.0:
-            kept.lasting[row] = impulse / h
-            add_row(table, work, row, impulse / h, kept.applied)
+            lasting = (impulse - impulse_of_impact(contact_table, row)) / h
+            kept.lasting[row] = lasting
+            add_row(table, work, row, lasting, kept.applied)
     facts.loss = begun.facts.loss - work_done
     if exists(contact_table.geometry):
         keep_contacts(table, h, m, kept, work)

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory.batch_layout import LANES
+from sarrus.kernels.memory.impact_layout import StepImpact
 from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 # Numbers of a `Conditioning`; `sarrus.kernels.memory.layout`, which has them too, needs this module.
@@ -91,6 +92,7 @@ class ContactTable(TouchingElements, of=int):
     kept: Floats  # copy of the slots during trial steps
     turn: int  # which of these was the last
     problem: Annotated[Any, cp.ContactProblem]
+    impact: Annotated[Any, StepImpact]  # where contacts have Poisson's law, or none
     work: Floats
     geometry: Annotated[Any, cl.GeometryTable]  # geometries that may touch
     more_rows: int  # largest number of rows of contacts between geometries
@@ -215,7 +217,7 @@ class ContactWork(NamedTuple):
     gap: Any  # of each unilateral row, where the step begins
     after: Any  # and where it ends
     known: Any  # of each row, whether its compliance column is known
-    active: Any  # of each contact and stop: 1 if active, 2 if active and rebounding, else 0
+    active: Any  # of each contact and stop: 1 if active, 2 if active and rebounding, 3 if it leaves an impact, else 0
     forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
     delay: Any  # time until it closes
     rebound: Any  # of each row, the part of its velocity that restitution adds

@@ -69,9 +69,9 @@ class ContactBuilder(Description):
         static_coefficient : coefficient of static friction, ≥ μ; "coulomb" only, by default μ.
         restitution : coefficient e of the impact law, from 0 to 1.
         impact_law : "newton": the normal velocity after an impact is −e times the one before. "poisson": the normal
-            impulse of expansion is e times the impulse of compression; for "coulomb" in event-driven runs. The laws
-            differ with friction, and with different e at several contacts; there Newton's law can create energy.
-            Poisson's law can if both hold (`sarrus.dynamics.impacts.restitution`).
+            impulse of expansion is e times the impulse of compression; for "coulomb" alone. The laws differ with
+            friction, and with different e at several contacts; there Newton's law can create energy. Poisson's law can
+            if both hold (`sarrus.dynamics.impacts.restitution`).
         active : whether the contact is closed at the start. The tangential rows then hold the point at its place in
             the reference pose; `sarrus.dynamics.impacts.activity.switch_on` anchors it elsewhere.
 

@@ -74,6 +74,7 @@ class TendonBuilder(Description):
             checks.bounds(force_limits, "force_limits", label),
             checks.fraction(restitution, "restitution", label),
         )
+        self._check_friction(tendon, label)
         for rope in tendon.ropes:
             self._fresh(rope.name, "tendon", self.contacts, self.patches, self.flank_names)
         if tendon.force_limits and not tendon.force_limits[0] <= 0.0 <= tendon.force_limits[1]:
@@ -93,24 +94,26 @@ class TendonBuilder(Description):
         """Add an inextensible, massless rope: a tendon whose length ℓ is at most ``length``.
 
         With the gap g = length − ℓ(q): g ≥ 0, tension T ≥ 0, T g = 0. T pulls along every part of the path, divided by
-        the divisor of its pulley; pulleys turn freely. The rope pulls while it is taut and T > 0, and it is slack
+        the divisor of its pulley; pulleys turn freely. A wrap with ``friction_coefficient`` divides the path into two
+        sides with tensions of their own, see `Wrap`. The rope pulls while it is taut and T > 0, and it is slack
         otherwise. When it becomes taut at speed, an impact follows with ℓ̇⁺ − L̇ = −``restitution`` (ℓ̇⁻ − L̇).
 
         Parameters
         ----------
         path : points, pulleys and wraps, or a mapping of coordinates to weights, as in `add_tendon`.
         length : L [m], a number or a function of time (a winch that pays out or hauls in), written with CasADi
-            operations, or a `Spline`. The winch does the work −T L̇ on the mechanism.
+            operations, or a `Spline`. The winch is at the end of the path and does the work −T L̇ on the mechanism.
         joint_terms : drums, a mapping of scalar coordinates to their radii [m]: radius × coordinate is rope on the drum
             and counts as length. A positive radius winds up where the coordinate grows.
         restitution : Newton's coefficient, from 0 to 1.
 
-        The rope acts as a contact without friction does, in all functions in which these act ("What acts where" on the
-        page on contacts). Its force is ``contact_forces`` in the row "NAME.tension"; ``trajectory.tensions`` has the
-        tensions by name. Several taut ropes whose rows are dependent have the least tensions among all T ≥ 0; statics
-        and inverse dynamics mark unique ones in ``contacts.determined``. A start with a rope that is too long by more
-        than 1e-6 of the characteristic length is an error that names it. For an elastic rope use `add_tendon` with
-        ``stiffness`` and ``rest_length=(0, L)``.
+        The rope acts as a contact does, in all functions in which these act ("What acts where" on the page on
+        contacts). Its force is ``contact_forces`` in the row "NAME.tension", with friction at a wrap in the rows
+        "NAME.tension" and "NAME.grip" (`LengthLimit`); ``trajectory.tensions`` has the tensions by name. Several taut
+        ropes whose rows are dependent have the least tensions among all T ≥ 0; statics and inverse dynamics mark unique
+        ones in ``contacts.determined``. A start with a rope that is too long by more than 1e-6 of the characteristic
+        length is an error that names it. For an elastic rope use `add_tendon` with ``stiffness`` and ``rest_length=(0,
+        L)``.
 
         Raises `ModelError` as `add_tendon` does.
         """
@@ -175,4 +178,21 @@ class TendonBuilder(Description):
             body, point = item.side
             self.check_body(body, label)
             side = body, vector(point, 3, "side", label)
-        return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side)
+        friction = checks.nonnegative(item.friction_coefficient, "friction_coefficient", label)
+        return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side, friction)
+
+    def _check_friction(self, tendon: Tendon, label: Label) -> None:
+        """Raise unless friction at a wrap acts on an inextensible rope."""
+        wraps = [item for item in tendon.path if isinstance(item, Wrap) and item.friction_coefficient > 0.0]
+        if not wraps:
+            return
+        if len(wraps) > 1:
+            raise fault(label, f"one wrap may have friction, {len(wraps)} have a friction_coefficient")
+        higher = *tendon.stiffness_higher, *tendon.damping_higher
+        along = tendon.stiffness, tendon.damping, tendon.armature, tendon.friction, *higher
+        if any(along) or [rope.sign for rope in tendon.ropes] != [1.0]:
+            raise fault(
+                label,
+                "a wrap with friction needs an inextensible rope (`add_rope`): an upper limit of the length alone, "
+                "without spring, damper, armature and friction along the length",
+            )

@@ -42,6 +42,7 @@ from sarrus.model.mechanism.report import ImportReport
 from sarrus.model.mechanism.rolling import Rolling, RollingRows
 from sarrus.model.mechanism.sensor import MAGNETIC_FIELD, Sensor
 from sarrus.model.mechanism.tendons import Tendon
+from sarrus.model.mechanism.transmissions import TendonTransmission
 
 # Elements with rows in the constraint Jacobian A.
 Constraint = Closure | Coupling | Contact | RollingRows
@@ -242,6 +243,13 @@ class Description:
                     "the least",
                     element=body.name,
                 )
+        for tendon in self.tendons.values():
+            if tendon.rubbing is not None and (users := self._pulled_by(tendon.name)):
+                raise ModelError(
+                    f"tendon {tendon.name!r} has a wrap with friction, on which {users[0]} cannot act: its force has "
+                    "no sides; take friction_coefficient=0, or pull at a body",
+                    element=tendon.name,
+                )
         for name, keyframe in self.keyframes.items():
             if not isinstance(keyframe, Keyframe):
                 raise ModelError(
@@ -251,6 +259,16 @@ class Description:
                 )
         if not any(True for _ in self.joints()):
             raise ModelError(f"mechanism {self.name!r} has no movable joint", element=self.name)
+
+    def _pulled_by(self, tendon: str) -> list[str]:
+        """Return the actuators and couplings that use the length of a tendon, in words."""
+        length, found = f"tendon:{tendon}", list[str]()
+        for name, actuator in self.actuators.items():
+            pull = actuator.transmission
+            if isinstance(pull, TendonTransmission) and pull.tendon == tendon:
+                found.append(f"actuator {name!r}")
+        tied = (c for c in self.couplings.values() if length in (term.coordinate for term in c.terms))
+        return [*found, *(f"coupling {coupling.name!r}" for coupling in tied)]
 
     def __repr__(self) -> str:
         return (

@@ -42,7 +42,11 @@ class Wrap:
     wraps if the line would pass the centre on the far side from this point. A side point inside the surface makes the
     tendon pass through the inside. If an end is inside the surface, the tendon is straight (all as in MuJoCo 4). A
     point within 1e-6 of the radius is on the surface: at an end the arc begins there, and a side point is outside.
-    end there is where an arc begins, and a side point there is outside.
+
+    ``friction_coefficient`` μ is the capstan's: with the angle θ of the arc the tensions before and behind the wrap are
+    T₁ ≤ T₂ exp(μθ) and T₂ ≤ T₁ exp(μθ), with equality against the slip while the rope slides over the surface (on a
+    cylinder θ is the integral of the curvature, less than the angle of the arc for a helix). The friction acts along
+    the rope, not sideways. One wrap of a rope may have friction.
     """
 
     body: str
@@ -50,6 +54,7 @@ class Wrap:
     radius: float
     pose: Pose = field(default_factory=Pose)
     side: tuple[str, Array] | None = None
+    friction_coefficient: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -57,7 +62,8 @@ class TendonJoint:
     """A coordinate times a weight, a term in the length of a tendon.
 
     Without other items these are the length of MuJoCo's fixed tendon; beside a path they are drums: the weight is the
-    radius [m], positive where a positive rotation winds rope up.
+    radius [m], positive where a positive rotation winds rope up. Drums before a wrap with friction are at the start of
+    the path, those after it at its end.
     """
 
     coordinate: str
@@ -74,7 +80,8 @@ class Tendon:
     the distance of L to the interval ``rest_length`` = (lower, upper), zero inside: (0, L) is a rope. ``armature`` [kg]
     adds ½ armature L̇² to the kinetic energy. ``force_limits`` [N], which contain zero, bound the sum of the forces of
     all its actuators. ``friction`` [N] is dry friction along the length: at most this force against L̇, taut or slack.
-    It is no friction of a rope on a pulley, which a taut rope of constant length would have, too.
+    It is no friction of a rope on what it wraps, which a taut rope of constant length has, too: that is
+    ``friction_coefficient`` of a `Wrap`.
 
     ``limits`` = (lower, upper) [m], each a number or a function of time, are one-sided constraints (`LengthLimit`): at
     the upper limit the tendon is a taut rope, which pulls; at the lower limit it is a strut, which pushes.
@@ -105,6 +112,12 @@ class Tendon:
         return [item for item in self.path if isinstance(item, TendonJoint)]
 
     @property
+    def rubbing(self) -> Wrap | None:
+        """The wrap with friction, None without one."""
+        wraps = (item for item in self.path if isinstance(item, Wrap))
+        return next((wrap for wrap in wraps if wrap.friction_coefficient > 0.0), None)
+
+    @property
     def ropes(self) -> tuple[LengthLimit, ...]:
         """The limits of its length that can act: first the upper, then the lower.
 
@@ -116,7 +129,9 @@ class Tendon:
         if not (
             isinstance(upper, float) and upper == np.inf
         ):  # a number, a function, or an expression of parameters
-            found.append(LengthLimit(self.name, (f"{self.name}.tension",), self, 1.0, upper))
+            rows = ("tension", "grip") if self.rubbing is not None else ("tension",)
+            names = tuple(f"{self.name}.{row}" for row in rows)
+            found.append(LengthLimit(self.name, names, self, 1.0, upper))
         if not (isinstance(lower, float) and lower <= least):
             name = f"{self.name}.lower"
             found.append(LengthLimit(name, (f"{name}.compression",), self, -1.0, lower))
@@ -129,11 +144,14 @@ class LengthLimit:
 
     Its force is the tension T ≥ 0 [N] at the upper limit (``sign`` 1, named like the tendon) and the compression at the
     lower limit (−1, NAME.lower). The tension of a part of the path is T / divisor. ``bound`` is a number or a function
-    of time.
+    of time: a winch at the end of the path.
+
+    With friction at a wrap T is the mean of the tensions before and behind the wrap, and the row NAME.grip has a force
+    G of at most T: these tensions are T + G tanh(μθ/2) and T − G tanh(μθ/2).
     """
 
     name: str
-    row_names: tuple[str]
+    row_names: tuple[str, ...]
     tendon: Tendon
     sign: float
     bound: float | Function

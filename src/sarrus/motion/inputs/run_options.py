@@ -14,7 +14,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.contacts.contact_elements import contact_elements
-from sarrus.dynamics.contacts.contact_state import require_no_poisson
+from sarrus.dynamics.contacts.contact_state import require_poisson_in_steps
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.integrate.tableau import METHODS, TIME_STEPPING
@@ -389,7 +389,7 @@ def run_options(
     _check_resolution(t0, float(duration), scheme.dt)
     if scheme.method == TIME_STEPPING:
         system.require_no_activations(f"runs with method={TIME_STEPPING!r}, without switching=False,")
-        require_no_poisson(system, f"runs with method={TIME_STEPPING!r}")
+        require_poisson_in_steps(system)
         if kept != _USUAL:
             raise ArgumentError(
                 f"method={TIME_STEPPING!r} projects loops and contacts itself: leave stabilization at its default, or "

@@ -58,7 +58,7 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
     """Tell whether runs with the contacts and stops of a system can step in lanes.
 
     Not among them: contacts that a narrow phase finds, contacts that always stick, dry friction of joints and tendons,
-    opposite flanks, torsional friction, static friction above sliding friction.
+    opposite flanks, torsional friction, static friction above sliding friction, Poisson's law of restitution.
     """
     contacts = system.equations.friction_contacts
     plain = all(
@@ -66,6 +66,7 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
         and contact.static_coefficient == contact.friction_coefficient
         and contact.friction_coefficient < np.inf
         and not contact.opposite_flank
+        and contact.impact_law == "newton"
         for contact in contacts
     )
     without = not system.contact_geometries and not dry_names(system)

@@ -50,6 +50,7 @@ from sarrus.kernels.platform.c_function import (
     time_step,
 )
 from sarrus.motion.loop.lane_functions import lane_slope, suits_lanes
+from sarrus.motion.loop.step_impact_arrays import StepImpactArrays
 from sarrus.motion.loop.tolerances import EVIDENT_SPEED, UNREACHED
 from sarrus.motion.records.geometry_log import NONE, ContactLog, contact_log
 from sarrus.symbolic.equations.sparse import rows_of
@@ -175,6 +176,10 @@ class ContactRun:
         own, problem = self._own, self.problem
         problem.numbers, problem.velocities, problem.forces = own.numbers, own.given, own.impulses
         problem.delassus, problem.turn, problem.work = work.delassus, own.turn, work.solver
+        self.impact = None
+        if any(contact.impact_law == "poisson" for contact in contacts):
+            self.impact = StepImpactArrays(system, rows, len(self._counts[2]))
+            contact_table.impact = self.impact.table
         if geometry_run is not None:
             self._parts = parts = geometry_run.parts(own, rows, system.nv)
             self._room_of_parts = np.zeros(sum(cp.parts_sizes(parts)))
@@ -414,6 +419,8 @@ class ContactRun:
         )
         self.work.answer[:] = 0.0
         self.work.answer[which] = found.forces
+        if self.impact is not None:
+            self.work.answer[which] += self.impact.impulses[which]
         settings = self.settings
         settings.answered, settings.answered_length = settings.step_start, settings.length
         self.contact_table.given = 1

@@ -10,6 +10,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.contacts.geometry_state import add_wrench, body_names, body_origins
 from sarrus.dynamics.contacts.open_forces import push_count, row_count
+from sarrus.dynamics.contacts.rope_tensions import rope_tensions
 from sarrus.dynamics.solve.sensing import Readings, native_readings
 from sarrus.dynamics.system import System
 from sarrus.model.mechanism.elements import WORLD
@@ -52,6 +53,17 @@ def rows_of(trajectory: RecordedMotion, system: System) -> Array:
     values = {**system.parameters, **trajectory.parameters}
     x = states_of(trajectory, system, values)
     return np.ascontiguousarray(np.hstack((x, trajectory.a, trajectory.multipliers, pushes)))
+
+
+def tensions_along(trajectory: RecordedMotion) -> dict[str, Array]:
+    """Return the tensions (T,) [N] of ropes and of their parts along a run, see `Trajectory.tensions`."""
+    system = trajectory.moved_system()
+    if system is None:
+        text = f"trajectory {trajectory.name!r}: no mechanism is known that has ropes"
+        raise ArgumentError(text, element="mechanism")
+    x = states_of(trajectory, system, {**system.parameters, **trajectory.parameters})
+    found = rope_tensions(system, x, trajectory.contact_forces)
+    return {name: tension for name, tension in found.items() if not name.endswith(".lower")}
 
 
 def states_of(

@@ -125,14 +125,20 @@ class Trajectory(RecordedMotion):
         """Tensions (T,) [N], zero or more, of tendons with an upper limit of their length, such as ropes, by name.
 
         Zero while a rope is slack. With "moreau-jean" they are means over the step that ends at the sample, impacts
-        included. In a part of a path behind a pulley the tension is this one over the divisor. ``switches`` lists when
-        a rope became taut (``closed``, with the energy lost in the impact) and slack (``opened``).
+        included. In a part of a path behind a pulley the tension is this one over the divisor. A rope with friction at
+        a wrap has two tensions: "NAME.1" before the wrap and "NAME.2" behind it. ``switches`` lists when a rope became
+        taut (``closed``, with the energy lost in the impact) and slack (``opened``).
         """
-        return {
+        found = {
             name.removesuffix(".tension"): np.maximum(self.contact_forces[:, k], 0.0)
             for k, name in enumerate(self.contact_row_names)
             if name.endswith(".tension")
         }
+        if all(f"{rope}.grip" not in self.contact_row_names for rope in found):
+            return found
+        from sarrus.motion.records.readings import tensions_along  # here: it brings CasADi
+
+        return tensions_along(self)
 
     def body_motion(self, body: str, point: ArrayLike = (0.0, 0.0, 0.0)) -> BodyMotion:
         """Return a `BodyMotion`: position, velocity and acceleration of a point of a body, and of the body's axes, (T,

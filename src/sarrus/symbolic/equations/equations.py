@@ -47,9 +47,9 @@ class ContactEquations:
     restitution belongs to the ``impact_law``, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
     ``opposite_flank`` is the name of the opposite flank of a gearing, "" without one: at most one of two flanks pushes,
     however small the backlash. ``kind`` is "contact", or "rope" for a limit of the length of a tendon, which has one
-    row. ``place`` are the coordinates [m] of the point, or of the centre of the ball, on the plane along the tangents;
-    None on other surfaces. ``rolls`` tells that the velocities of the rows with friction are not the rates of
-    ``place``: a ball rolls, and torsion turns.
+    row, and a second one with friction at a wrap; ``grip`` is tanh(μθ/2) then. ``place`` are the coordinates [m] of the
+    point, or of the centre of the ball, on the plane along the tangents; None on other surfaces. ``rolls`` tells that
+    the velocities of the rows with friction are not the rates of ``place``: a ball rolls, and torsion turns.
     """
 
     name: str
@@ -65,6 +65,7 @@ class ContactEquations:
     kind: str = "contact"
     place: ca.SX | None = None
     rolls: bool = False
+    grip: ca.SX | None = None
 
 
 class DryLength(NamedTuple):

@@ -12,14 +12,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import casadi as ca
-import numpy as np
 
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.description import Constraint
 from sarrus.model.mechanism.elements import WORLD, Actuator, Closure, Contact, SpringDamper
 from sarrus.model.mechanism.faults import Label
 from sarrus.model.mechanism.rolling import RollingRows
-from sarrus.model.mechanism.tendons import LengthLimit, Segment, Tendon, segments
+from sarrus.model.mechanism.tendons import LengthLimit, Tendon, segments
 from sarrus.model.mechanism.transmissions import (
     ParentTransmission,
     SiteTransmission,
@@ -27,8 +26,9 @@ from sarrus.model.mechanism.transmissions import (
     TendonTransmission,
 )
 from sarrus.symbolic.equations.equations import ContactEquations, DryLength
+from sarrus.symbolic.forces.capstan import rope_rates
 from sarrus.symbolic.forces.forces import AnySpring, coordinate_length, damped, elastic
-from sarrus.symbolic.forces.wrapping import inner_radius, wrapped_length
+from sarrus.symbolic.forces.stretches import stretch
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
 from sarrus.symbolic.kinematics.jet import Jet, constant, norm, through
 from sarrus.symbolic.kinematics.rotations import (
@@ -62,26 +62,34 @@ def spring_length(spring: SpringDamper, mechanism: Mechanism, frames: JetFrames)
 def tendon_length(tendon: Tendon, frames: JetFrames, coordinates: dict[str, Jet]) -> Jet:
     """Return the length of a tendon; ``coordinates`` are the jets of the scalar coordinates by name."""
     path = segments(tendon.path) if tendon.spatial else []
-    parts = [_stretch(segment, frames).scaled(1 / segment.divisor) for segment in path]
+    parts = [stretch(segment, frames).scaled(1 / segment.divisor) for segment in path]
     parts += [coordinates[joint.coordinate].scaled(joint.weight) for joint in tendon.joints]
     return sum(parts[1:], parts[0])
 
 
-def rope_rows(mechanism: Mechanism, tendon_of: Callable[[str], Jet], t: ca.SX) -> Iterator[ContactEquations]:
-    """Yield the rows of the limits of lengths of tendons; ``tendon_of`` returns the jet of a length by name."""
+def rope_rows(mechanism: Mechanism, lengths: Lengths, t: ca.SX, rate: ca.SX) -> Iterator[ContactEquations]:
+    """Yield the rows of the limits of lengths of tendons; ``rate`` is N v."""
     for tendon in mechanism.tendons.values():
         for rope in tendon.ropes:
-            gap = (_bound(rope, t) - tendon_of(tendon.name)).scaled(rope.sign)
+            bound = _bound(rope, t)
+            gap = (bound - lengths.tendon(tendon.name)).scaled(rope.sign)
+            rates, grip = rope_rates(tendon, lengths.frames, lengths.coordinates, gap.rate, bound.rate)
+            bias, friction = gap.bias, 0.0
+            if grip is not None:
+                turning = ca.jtimes(rates[1], ca.vertcat(lengths.q, t), ca.vertcat(rate, 1))
+                bias, friction = ca.vertcat(bias, turning), 1.0
             yield ContactEquations(
                 rope.name,
                 rope.row_names,
                 gap.value,
-                gap.rate,
-                gap.bias,
-                0.0,
-                0.0,
+                rates,
+                bias,
+                friction,
+                friction,
                 tendon.restitution,
                 kind="rope",
+                rolls=grip is not None,
+                grip=grip,
             )
 
 
@@ -98,32 +106,6 @@ def _bound(rope: LengthLimit, t: ca.SX) -> Jet:
     if callable(rope.bound):
         return number_at(rope.bound, t, Label("tendon", rope.tendon.name))
     return constant(ca.SX(rope.bound))
-
-
-def _stretch(segment: Segment, frames: JetFrames) -> Jet:
-    one, two, wrap = segment.start, segment.end, segment.wrap
-    if wrap is None and one.body == two.body:
-        return constant(ca.SX(float(np.linalg.norm(two.point - one.point))))
-    start, end = frames.point(one.body, one.point), frames.point(two.body, two.point)
-    if wrap is None:
-        return norm(end - start)
-    centre = frames.point(wrap.body, wrap.pose.position)
-    vectors = [start - centre, end - centre]
-    if wrap.kind == "cylinder":
-        vectors.append(frames.direction(wrap.body, wrap.pose.rotation[:, 2]))
-    inside: bool | None = False
-    if wrap.side is not None:
-        body, point = wrap.side
-        vectors.append(frames.point(body, point) - centre)
-        distance = float(np.linalg.norm(point - wrap.pose.position))
-        inside = distance < inner_radius(wrap.radius) if body == wrap.body else None
-
-    def length(start: ca.SX, end: ca.SX, *more: ca.SX) -> ca.SX:
-        axis = more[0] if wrap.kind == "cylinder" else None
-        side = None if wrap.side is None else more[-1]
-        return wrapped_length(start, end, axis, wrap.radius, side, inside)
-
-    return through(length, *vectors)
 
 
 def constraint_residual(

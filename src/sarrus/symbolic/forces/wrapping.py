@@ -30,8 +30,12 @@ _STEPS = 14
 
 def wrapped_length(
     start: ca.SX, end: ca.SX, axis: ca.SX | None, radius: float, side: ca.SX | None, inside: bool | None
-) -> ca.SX:
-    """Return the length [m] of a string from ``start`` to ``end`` around a sphere or the ``axis`` of a cylinder.
+) -> tuple[ca.SX, ca.SX]:
+    """Return length [m] and turn [rad] of a string from ``start`` to ``end`` around a sphere or the ``axis`` of a
+    cylinder.
+
+    The turn is the integral of the curvature over the length: the angle of the arc, on a cylinder times the cosine of
+    the angle between the string and the circle; 0 for a straight string.
 
     Points are relative to the centre. ``inside`` tells whether the ``side`` point is within the surface (the string
     then touches from inside), None if this depends on the configuration; see `sarrus.model.mechanism.tendons.Wrap`.
@@ -44,12 +48,16 @@ def wrapped_length(
         side = None if side is None else side - axis * ca.dot(axis, side)
     plane = _Plane(start, end, radius)
     if side is None:
-        flat = plane.around(None)
+        flat, turn = plane.around(None)
     elif inside is not None:
-        flat = plane.through() if inside else plane.around(side)
+        flat, turn = plane.through() if inside else plane.around(side)
     else:
-        flat = ca.if_else(within, plane.through(), plane.around(side))
-    return flat if axis is None else ca.sqrt(flat * flat + advance * advance)
+        inner, outer = plane.through(), plane.around(side)
+        flat, turn = (ca.if_else(within, one, other) for one, other in zip(inner, outer))
+    if axis is None:
+        return flat, turn
+    whole = ca.sqrt(flat * flat + advance * advance)
+    return whole, turn * flat / whole
 
 
 def inner_radius(radius: float) -> float:
@@ -75,15 +83,16 @@ class _Plane:
         along = end - start
         self.straight = ca.sqrt(ca.dot(along, along) + ZERO_LENGTH)
 
-    def around(self, side: ca.SX | None) -> ca.SX:
-        """Return the length around the outside, on the side of the side point if given."""
+    def around(self, side: ca.SX | None) -> tuple[ca.SX, ca.SX]:
+        """Return length and turn around the outside, on the side of the side point if given."""
         wraps, arc = self.blocked, self.short
         if side is not None:
             wrong = self._wrong_side(side)
             wraps = ca.logic_or(wraps, wrong)
             arc = ca.if_else(wrong, 2 * np.pi - self.angle - self.tangents[0] - self.tangents[1], arc)
         curved = self.free[0] + self.free[1] + self.radius * arc
-        return ca.if_else(ca.logic_and(self.outside, wraps), curved, self.straight)
+        bent = ca.logic_and(self.outside, wraps)
+        return ca.if_else(bent, curved, self.straight), ca.if_else(bent, arc, 0)
 
     def _wrong_side(self, side: ca.SX) -> ca.SX:
         """Return whether the straight line crosses the ray from the centre opposite to the side point."""
@@ -92,8 +101,8 @@ class _Plane:
         behind = ca.atan2(-ca.dot(side, across), -ca.dot(side, first))
         return ca.logic_and(behind > 0, behind < self.angle)
 
-    def through(self) -> ca.SX:
-        """Return the length of the path that touches the circle from inside, like a ray of light reflected there.
+    def through(self) -> tuple[ca.SX, ca.SX]:
+        """Return length and turn of the path that touches the circle from inside, like a ray of light reflected there.
 
         With the angle of incidence ζ the triangles of centre, end and contact point have the angle
         ζ − asin(r/aᵢ sin ζ) at the centre, together G. The left side is convex in ζ, so that Newton's method from π/2
@@ -109,8 +118,8 @@ class _Plane:
             zeta = zeta - excess / slope
         turn = zeta - ca.asin(ratios[0] * ca.sin(zeta))
         broken = self._chord(a0, turn) + self._chord(a1, self.angle - turn)
-        friction_contacts = ca.logic_and(self.outside, ca.logic_not(self.blocked))
-        return ca.if_else(friction_contacts, broken, self.straight)
+        bent = ca.logic_and(self.outside, ca.logic_not(self.blocked))
+        return ca.if_else(bent, broken, self.straight), ca.if_else(bent, np.pi - 2 * zeta, 0)
 
     def _chord(self, distance: ca.SX, angle: ca.SX) -> ca.SX:
         """Return the distance of an end from the point of the circle at this angle (law of cosines)."""

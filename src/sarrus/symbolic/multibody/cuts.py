@@ -24,6 +24,7 @@ from sarrus.model.mechanism.transmissions import SiteTransmission, SliderCrank, 
 from sarrus.symbolic.equations.equations import Equations
 from sarrus.symbolic.equations.symbolic import stacked
 from sarrus.symbolic.forces import actuators, forces
+from sarrus.symbolic.forces.capstan import rope_rates
 from sarrus.symbolic.forces.lengths import Lengths, constraint_residual, spring_length, tendon_length
 from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.jet import Jet
@@ -208,13 +209,9 @@ class Cuts:
         )
         for tendon in mechanism.tendons.values():  # flanks push through joints, ropes pull along their paths
             for rope in tendon.ropes:
-                own = pushes[row : (row := row + 1)]
-                yield _Acting(
-                    ("rope", rope.name),
-                    bodies_of(tendon),
-                    partial(self._lengthening, tendon, -rope.sign),
-                    own,
-                )
+                own = pushes[row : (row := row + len(rope.row_names))]
+                rates = partial(self._roping, tendon, -rope.sign)
+                yield _Acting(("rope", rope.name), bodies_of(tendon), rates, own)
         for tendon in mechanism.tendons.values():
             if varies(tendon.friction):
                 own = pushes[row : (row := row + 1)]
@@ -251,6 +248,9 @@ class Cuts:
 
     def _lengthening(self, tendon: Tendon, sign: float, frames: Frames) -> ca.SX:
         return sign * tendon_length(tendon, frames, self.jets).rate
+
+    def _roping(self, tendon: Tendon, sign: float, frames: Frames) -> ca.SX:
+        return rope_rates(tendon, frames, self.jets, self._lengthening(tendon, sign, frames), ca.SX(0))[0]
 
     def _spring(self, spring: SpringDamper, frames: Frames, twist: ca.SX) -> ca.SX:
         return forces.elastic_force(spring, spring_length(spring, self.mechanism, frames), twist)[0]

@@ -81,7 +81,7 @@ def trace(mechanism: Mechanism, parameters: MechanismParameters = NO_PARAMETERS)
         contacts=_contact_rows(mechanism),
         friction_contacts=(
             *friction_contacts(mechanism, frames, jets, q, v, t, rate),
-            *rope_rows(mechanism, lengths.tendon, t),
+            *rope_rows(mechanism, lengths, t, rate),
         ),
         dry_lengths=tuple(dry_lengths(mechanism, lengths.tendon)),
         tree=tree,
