@@ -49,7 +49,9 @@ class ContactEquations:
     however small the backlash. ``kind`` is "contact", or "rope" for a limit of the length of a tendon, which has one
     row. ``place`` are the coordinates [m] of the point, or of the centre of the ball, on the plane along the tangents;
     None on other surfaces. ``rolls`` tells that the velocities of the rows with friction are not the rates of
-    ``place``: a ball rolls, and torsion turns.
+    ``place``: a ball rolls, and torsion turns. A contact on features of surfaces (corner, edge, rim) has a ``border``:
+    where it is positive the gap is `OUT_OF_REACH`; a closed contact opens where it becomes 1. ``held_gap`` is the gap
+    that goes on smoothly beyond.
     """
 
     name: str
@@ -65,6 +67,8 @@ class ContactEquations:
     kind: str = "contact"
     place: ca.SX | None = None
     rolls: bool = False
+    held_gap: ca.SX | None = None
+    border: ca.SX | None = None
 
 
 class DryLength(NamedTuple):

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from sarrus.kernels.contact.tolerances import OUT_OF_REACH
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.elements import Contact, Geom
 from sarrus.model.mechanism.gearing import Gearing
@@ -26,9 +27,10 @@ ContactElement = Contact | SurfaceContact
 
 
 class ContactKinematics(NamedTuple):
-    """The gap [m] of a contact, the velocities of its rows, its point and axes.
+    """The gap [m] of a contact while it is held, the velocities of its rows, its point and axes.
 
-    ``place`` and ``rolls`` as in `ContactEquations`.
+    ``place``, ``rolls`` and ``border`` as in `ContactEquations`; ``open_gap`` [m] is the gap while it is open, None if
+    it is the same.
     """
 
     gap: ca.SX
@@ -37,6 +39,8 @@ class ContactKinematics(NamedTuple):
     axes: Sequence[ca.SX]
     place: ca.SX | None
     rolls: bool
+    border: ca.SX | None = None
+    open_gap: ca.SX | None = None
 
 
 def elements_of_contacts(mechanism: Mechanism) -> Iterator[ContactElement]:
@@ -61,22 +65,24 @@ def friction_contacts(
     found: list[ContactEquations] = []
     for element in elements_of_contacts(mechanism):
         law = element if isinstance(element, Contact) else element.pair
-        gap, rates, _, _, place, rolls = contact_motion(element, mechanism, frames)
-        bias = ca.jtimes(rates, ca.vertcat(q, t), ca.vertcat(rate, 1))
+        motion = contact_motion(element, mechanism, frames)
+        bias = ca.jtimes(motion.rates, ca.vertcat(q, t), ca.vertcat(rate, 1))
         assert law.friction_coefficient is not None
         found.append(
             ContactEquations(
                 element.name,
                 element.row_names,
-                gap,
-                rates,
+                motion.gap if motion.open_gap is None else motion.open_gap,
+                motion.rates,
                 bias,
                 law.friction_coefficient,
                 law.static_coefficient or law.friction_coefficient,
                 law.restitution,
                 law.impact_law,
-                place=place,
-                rolls=rolls,
+                place=motion.place,
+                rolls=motion.rolls,
+                held_gap=motion.gap,
+                border=motion.border,
             )
         )
     return (*found, *(flank for one in mechanism.gearings.values() for flank in _flanks(one, coordinates)))
@@ -157,7 +163,7 @@ def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) 
     if base.kind == "plane":
         ways = ca.horzsplit(axes[:, [2, 0, 1]])
     else:
-        across = tangents(found.normal, _usual_normal(place, mechanism))
+        across = found.tangents or tangents(found.normal, _usual_normal(place, mechanism))
         ways = [axes @ way for way in (found.normal, *across)]
     arm = axes @ (found.arm - pair.margin * found.normal)
     rates = _rates(frames, place, d, arm, ways, (pair.torsion, pair.rolling))
@@ -170,6 +176,8 @@ def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) 
         ways,
         _place(d, ways) if plane else None,
         rolls and pair.width > 1,
+        found.border,
+        None if found.hidden is None else ca.if_else(found.hidden, OUT_OF_REACH, found.gap - pair.margin),
     )
 
 
