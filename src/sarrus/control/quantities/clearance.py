@@ -13,9 +13,9 @@ from sarrus.base.numbers import number_between, three_numbers
 from sarrus.control.quantities.quantities import Part, Quantity, direction, frames_of, mechanism_of, of_jet
 from sarrus.dynamics.system import System
 from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.contact_features import Rim
 from sarrus.model.mechanism.elements import WORLD, Geom, GeometryContact
 from sarrus.model.mechanism.pose import Pose, rotation_along
-from sarrus.model.mechanism.contact_features import Rim
 from sarrus.model.mechanism.surface_contacts import SurfaceContact, places
 from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.jet import Jet, dot, through, vertcat

@@ -33,6 +33,12 @@ def border_outputs(system: Evaluations) -> dict[str, ca.SX]:
     return {"border": ca.vertcat(*(ca.SX(-1) if border is None else border for border in borders))}
 
 
+def hurry_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the largest rate of pairs whose features come and go [1/s], see `ContactEquations`; 0 without any."""
+    rates = [contact.hurry for contact in system.equations.friction_contacts if contact.hurry is not None]
+    return {"hurry": ca.mmax(ca.vertcat(ca.SX(0), *rates))}
+
+
 def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the gaps for time stepping: of two opposite flanks one is out of reach.
 
@@ -62,14 +68,17 @@ def contact_gaps(system: Evaluations) -> NativeFunction:
     return system.compiled.named("touch gaps", partial(gap_outputs, system))
 
 
-def border_functions(system: Evaluations) -> tuple[NativeFunction, NativeFunction] | None:
-    """Return the functions of x for `held_gap_outputs` and `border_outputs`; None if no contact has a border."""
+def border_functions(system: Evaluations) -> tuple[NativeFunction, NativeFunction, NativeFunction] | None:
+    """Return the functions of x for `held_gap_outputs`, `border_outputs` and `hurry_outputs`; None if no contact has a
+    border.
+    """
     if all(contact.border is None for contact in system.equations.friction_contacts):
         return None
     named = system.compiled.named
     return (
         named("held gaps", partial(held_gap_outputs, system)),
         named("borders", partial(border_outputs, system)),
+        named("hurry", partial(hurry_outputs, system)),
     )
 
 

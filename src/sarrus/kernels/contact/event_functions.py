@@ -88,12 +88,17 @@ def find_dips(
     The step of length ``h`` leads from ``x`` to ``new``; a gap within it is the cubic given by values and slopes at
     both ends. ``before`` and ``after`` are the event functions there, ``slope`` the rates of q and v at x. Returns
     False where the cubic is not exact enough: judged by its acceleration at x, a gap may have closed and opened
-    again.
+    again; or places on features may have come and gone.
     """
     contact_table, nv = table.contact_table, table.nv
     work = tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
     unit, known = EVENT_SLACK * contact_table.settings.closed, True
     fill(out, 0.0, tl.event_function_count(contact_table))
+    if contact_table.borders != 0:
+        call_native(contact_table.hurry, x, work.after)
+        hurry = work.after[0]
+        call_native(contact_table.hurry, new, work.after)
+        known = h * min(hurry, work.after[0]) <= 1.0
     if contact_table.contacts > 0:
         call_native(contact_table.motion, x, work.native)
         for k in range(contact_table.contacts):

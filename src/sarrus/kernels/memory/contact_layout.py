@@ -106,6 +106,7 @@ class ContactTable(TouchingElements, of=int):
         int  # native: gaps of held contacts, beyond the borders of their places too; 0: no place has a border
     )
     borders: int  # native: at most 0 where the place of a contact is there; a closed contact opens at 1
+    hurry: int  # native: 1 over the length of a step in which no place comes and goes [1/s]
     modes: Integers  # of each contact, stop and dry friction
     n_active: int  # how many of these there are that are closed, or dry
     directions: (

@@ -228,8 +228,9 @@ class ContactRun:
         table.acceleration, table.projection = mode_acceleration.address, mode_projection.address
         self._borders = border_functions(self.system)  # kept alive
         if self._borders is not None:
-            held, borders = self._borders
+            held, borders, hurry = self._borders
             self.contact_table.held_gaps, self.contact_table.borders = held.address, borders.address
+            self.contact_table.hurry = hurry.address
 
     def attach_tangent(self, table: la.Table) -> None:
         """Have implicit methods step with the linear model of smooth phases (`kernels.integrate.mode_tangent`)."""

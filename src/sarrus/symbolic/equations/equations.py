@@ -51,7 +51,8 @@ class ContactEquations:
     None on other surfaces. ``rolls`` tells that the velocities of the rows with friction are not the rates of
     ``place``: a ball rolls, and torsion turns. A contact on features of surfaces (corner, edge, rim) has a ``border``:
     where it is positive the gap is `OUT_OF_REACH`; a closed contact opens where it becomes 1. ``held_gap`` is the gap
-    that goes on smoothly beyond.
+    that goes on smoothly beyond. Steps of runs by events are shorter than 1/``hurry`` [s], so that features which come
+    and go are not missed; the first place of a pair has it.
     """
 
     name: str
@@ -69,6 +70,7 @@ class ContactEquations:
     rolls: bool = False
     held_gap: ca.SX | None = None
     border: ca.SX | None = None
+    hurry: ca.SX | None = None
 
 
 class DryLength(NamedTuple):

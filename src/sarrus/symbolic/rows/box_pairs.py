@@ -10,7 +10,9 @@ and the nearest way out is along that axis. A pair of features touches if
   the side below it;
 - their gap is not below min(s, 0): boxes side by side do not touch at the features of other sides.
 
-The last two decide where an open contact counts (``hidden``). They hold while a contact is closed.
+The last two decide where an open contact counts (``hidden``). They hold while a contact is closed. Features come and go
+within a step: a motion by no more than ``clear_way``, the separation and a part of the smallest half size, misses none
+but grazing contacts.
 """
 
 from __future__ import annotations
@@ -30,13 +32,14 @@ from sarrus.symbolic.rows.tolerances import (
     INSIDE_EDGES,
     NORMAL_CONE,
     PARALLEL_EDGES,
+    SEEN_WAY,
 )
 
 _UNITS = np.eye(3)
 
 
 class Touching(NamedTuple):
-    """The gap [m] of two features, normal and tangents, the contact point from the centre of the geom [m].
+    """The gap [m] of two features, normal and tangents, the contact point on the geom from its centre [m].
 
     ``border`` and ``hidden`` as in `sarrus.symbolic.rows.surface_pairs.Nearest`.
     """
@@ -51,13 +54,15 @@ class Touching(NamedTuple):
 class BoxPair:
     """Two boxes with half sizes ``own`` (geom) and ``size`` (base) [m] at d and R."""
 
-    def __init__(self, own: Sequence[float], size: Sequence[float], centre: ca.SX, rotation: ca.SX) -> None:
-        self.own, self.size = np.array(own[:3]), np.array(size[:3])
+    def __init__(self, own: np.ndarray, size: np.ndarray, centre: ca.SX, rotation: ca.SX) -> None:
+        self.own, self.size = own[:3], size[:3]
         self.centre, self.axes = centre, ca.horzsplit(rotation)
         self.units = [ca.SX(ca.DM(unit)) for unit in _UNITS]
         self.least = float(min(self.own.min(), self.size.min()))
         self.normals = [[self._normal(i, j) for j in range(3)] for i in range(3)]
-        self.apart = ca.fmin(self._separation(), 0.0) - BESIDE_SEPARATION * self.least
+        separation = self._separation()
+        self.apart = ca.fmin(separation, 0.0) - BESIDE_SEPARATION * self.least
+        self.clear_way = ca.fmax(separation, 0.0) + SEEN_WAY * self.least
 
     def touching(self, feature: Corner | Edges) -> Touching:
         """Return how two features touch."""

@@ -17,7 +17,6 @@ import numpy as np
 from sarrus.model.mechanism.contact_features import Rim
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
 from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
-from sarrus.symbolic.rows.box_pairs import BoxPair
 from sarrus.symbolic.rows.tolerances import BORDER_OF_LEVEL, FLAT_CIRCLE, OVERLAP, PARALLEL_AXES
 
 
@@ -27,7 +26,6 @@ class Nearest(NamedTuple):
     ``border`` is at most 0 where the place is there; a closed contact opens where it becomes 1. In between another
     place is there as well, which takes over. None: the place is always there. ``hidden`` is true where the gap does not
     count while the contact is open: beyond the border, if the gap does not say by itself that the surfaces overlap.
-    ``tangents`` are two of them, None for those of `tangents`.
     """
 
     gap: ca.SX
@@ -35,7 +33,6 @@ class Nearest(NamedTuple):
     arm: ca.SX
     border: ca.SX | None = None
     hidden: ca.SX | None = None
-    tangents: tuple[ca.SX, ...] | None = None
 
 
 def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
@@ -51,9 +48,6 @@ def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
         way = rotation @ (ca.DM(np.square(own[:3])) * rotation[2, :].T)  # E² n, in the axes of the base
         reach = ca.sqrt(way[2])
         return Nearest(centre[2] - reach, ca.SX(ca.DM([0.0, 0.0, 1.0])), -way / reach)
-    if place.feature is not None:
-        gap, axes, arm, border, hidden = BoxPair(own, size, centre, rotation).touching(place.feature)
-        return Nearest(gap, axes[0], arm, border, hidden, axes[1:])
     return _of_axes(centre, rotation[:, 2], own, size)
 
 

@@ -34,6 +34,10 @@ INSIDE_EDGES = 2e-9
 # closed contacts are far below, 1e-11.
 BESIDE_SEPARATION = 1e-7
 
+# [1, of the smallest half size of two boxes] Relative motion in a step beyond their separation: a corner that dips into
+# a face and leaves within it is missed by less than a thousandth of the size.
+SEEN_WAY = 0.25
+
 # [1, sine] A normal may be so far outside the cone of normals of a corner or an edge: faces that are flush to rounding
 # have it at the border. Wrong normals of flush boxes are at 1.
 NORMAL_CONE = 0.05
