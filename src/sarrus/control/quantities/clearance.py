@@ -82,12 +82,13 @@ def clearance(a: Shape, b: Shape) -> Part:
     """Return the quantity clearance of two shapes [m], negative if they overlap; a `Bound` of it avoids collisions.
 
     ``a`` and ``b``: `Sphere`, `Capsule`, `Plane`, or the name of a geom of the mechanism; boxes and cylinders are
-    possible beside a sphere, boxes, cylinders, meshes and ellipsoids beside a plane (the closed forms of "Contacts between
-    geometries" in the docs). Margins of geoms are ignored.
+    possible beside a sphere, boxes, cylinders, meshes and ellipsoids beside a plane (the closed forms of "Contacts
+    between geometries" in the docs). Margins of geoms are ignored.
 
     There is a row for each possible place of contact: one for spheres, and for any shape beside a sphere; beside a
-    plane one for each end of a capsule or cylinder and each corner of a box; for two capsules five, the distance and the distance
-    of each of the four ends from the other capsule, so that no row jumps when the capsules pass a parallel position.
+    plane one for each end of a capsule or cylinder and each corner of a box; for two capsules five, the distance and
+    the distance of each of the four ends from the other capsule, so that no row jumps when the capsules pass a parallel
+    position.
     Every row is at least the distance, and one row equals it. The direction of the distance between points or lines is
     undefined where they meet, which is the deepest possible overlap.
 

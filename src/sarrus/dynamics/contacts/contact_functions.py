@@ -24,7 +24,7 @@ def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
 def held_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the gaps of contacts that are held, which go on smoothly beyond the borders of their places."""
     contacts = system.equations.friction_contacts
-    return {"gap": ca.vertcat(*(one.gap if one.border is None else one.held_gap for one in contacts))}
+    return {"gap": ca.vertcat(*(one.gap if one.held_gap is None else one.held_gap for one in contacts))}
 
 
 def border_outputs(system: Evaluations) -> dict[str, ca.SX]:

@@ -1,11 +1,11 @@
 """Event functions of contacts, stops and dry friction: a zero crossing changes a mode and ends a smooth phase.
 
-Each contact and each stop has its gap while it is open. While it is closed it has its normal force, or 1 less the border
-of its place (the edge of the face on which a corner slides) if that is less. Each contact also has its friction reserve
-μ r_n − ‖r_t‖ while it sticks, and its slip velocity along the previous slip direction while it slides. A joint with dry
-friction has its friction reserve, or its velocity along the previous direction. A stop whose coordinate began beyond
-the limit and comes back has the velocity of the coordinate. Each event function, but for borders, is the quantity
-divided by its tolerance, plus one: it is negative once the quantity is below zero by more than the tolerance.
+Each contact and each stop has its gap while it is open. While it is closed it has its normal force, or 1 less the
+border of its place (the edge of the face on which a corner slides) if that is less. Each contact also has its friction
+reserve μ r_n − ‖r_t‖ while it sticks, and its slip velocity along the previous slip direction while it slides. A joint
+with dry friction has its friction reserve, or its velocity along the previous direction. A stop whose coordinate began
+beyond the limit and comes back has the velocity of the coordinate. Each event function, but for borders, is the
+quantity divided by its tolerance, plus one: it is negative once the quantity is below zero by more than the tolerance.
 """
 
 from __future__ import annotations

@@ -102,8 +102,8 @@ def _places(pair: GeometryContact, geom: Geom, base: Geom) -> Iterator[SurfaceCo
         for k, (centre, radius) in enumerate(balls(geom), start=1):
             yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, centre, radius)
     elif base.kind == "plane" and geom.kind == "cylinder":
-        for k, (rim, centre) in enumerate(rims(geom), start=1):
-            yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, centre, feature=rim)
+        for k, (rim, corner) in enumerate(rims(geom), start=1):
+            yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, corner, feature=rim)
     elif geom.kind == base.kind == "box":
         for k, feature in enumerate(box_features(), start=1):
             yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, feature=feature)

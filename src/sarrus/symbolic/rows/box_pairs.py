@@ -75,7 +75,7 @@ class BoxPair:
         return _sign(ca.dot(way, self.centre)) * way / sine, sine
 
     def _separation(self) -> ca.SX:
-        """Return the largest separation of all axes [m], the distance by which they overlap at the least if negative."""
+        """Return the largest separation of all axes [m]; negative: the boxes overlap by so much at the least."""
         found = max_of(*(self._along(axis) for axis in (*self.axes, *self.units)))
         for row in self.normals:
             for normal, sine in row:
@@ -84,9 +84,10 @@ class BoxPair:
 
     def _along(self, axis: ca.SX) -> ca.SX:
         """Return the separation along a unit axis [m]."""
-        reach = sum(float(h) * ca.fabs(ca.dot(axis, own)) for h, own in zip(self.own, self.axes))
-        reach += sum(float(h) * ca.fabs(axis[k]) for k, h in enumerate(self.size))
-        return ca.fabs(ca.dot(axis, self.centre)) - reach
+        found = ca.fabs(ca.dot(axis, self.centre))
+        for half, own in zip((*self.own, *self.size), (*self.axes, *self.units)):
+            found -= float(half) * ca.fabs(ca.dot(axis, own))
+        return found
 
     def _corner(self, feature: Corner) -> Touching:
         """Return how a corner touches a face; it is there up to a little beyond the edges of the face."""

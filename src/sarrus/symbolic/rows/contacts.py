@@ -31,8 +31,8 @@ ContactElement = Contact | SurfaceContact
 class ContactKinematics(NamedTuple):
     """The gap [m] of a contact while it is held, the velocities of its rows, its point and axes.
 
-    ``place``, ``rolls``, ``border`` and ``hurry`` as in `ContactEquations`; ``open_gap`` [m] is the gap while it is open, None if
-    it is the same.
+    ``place``, ``rolls``, ``border`` and ``hurry`` as in `ContactEquations`; ``open_gap`` [m] is the gap while it is
+    open, None if it is the same.
     """
 
     gap: ca.SX
