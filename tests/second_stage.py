@@ -379,6 +379,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
     "test_boxes_by_events.py": (
         "test_a_corner_hits_a_face",
         "test_a_domino_hits_the_next_one",
+        "test_all_methods_take_a_book_over_the_edge",
         "test_boxes_that_are_thrown_stay_outside_of_each_other",
         "test_edges_that_cross_bounce",
         "test_rates_and_biases_are_derivatives_of_gaps_that_are_held",

@@ -228,3 +228,25 @@ def test_boxes_that_are_thrown_stay_outside_of_each_other(restitution):
             assert mujoco.mj_geomDistance(model, data, 0, 1, 1.0, np.zeros(6)) > -1e-9
         hits += len(motion.switches)
     assert hits > 30
+
+
+@pytest.mark.parametrize(
+    ("options", "near"),
+    [
+        ({"coordinates": "partition", "rtol": 1e-10}, 1e-12),
+        ({"formulation": "null-space", "rtol": 1e-10}, 1e-12),
+        ({"method": "rk4", "dt": 1e-3}, 1e-8),
+        ({"method": "rodas5p", "rtol": 1e-9}, 1e-9),
+        ({"method": "moreau-jean", "dt": 1e-4}, 1e-6),
+    ],
+    ids=["partition", "null-space", "rk4", "rodas5p", "moreau-jean"],
+)
+def test_all_methods_take_a_book_over_the_edge(table, options, near):
+    """Runs by events take the closed form of a pair that steps in time leave to the narrow phase."""
+    mechanism = table.mechanism.snapshot()
+    mechanism.add_geometry_contacts(friction_coefficient=0.2, closed_form=False)
+    q, v = turned([0.45, 0.0, BOOK[2]], Rotation.from_euler("z", 0.25)), [1.5, 0, 0, 0, 0, 0]
+    exact = sr.simulate(table, q, v, duration=0.06, rtol=1e-10, error_estimate=False)
+    motion = sr.simulate(sr.System(mechanism), q, v, duration=0.06, error_estimate=False, **options)
+    assert motion.q[-1] == pytest.approx(exact.q[-1], abs=near)
+    assert abs(sr.energy_balance(exact).residual[-1]) < 1e-12
