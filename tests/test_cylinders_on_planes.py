@@ -21,7 +21,7 @@ def can(tilt=0.0, **options):
     mechanism.add_body("can", mass=MASS, inertia=(ACROSS, ACROSS, ROUND))
     mechanism.add_joint("can", "free", "world", "can", parent_pose=(0.0, 0.0, HALF))
     mechanism.add_geom("can", "can", "cylinder", (RADIUS, HALF))
-    mechanism.add_geometry_contacts(**{"friction_coefficient": 1.0, **options})
+    mechanism.add_geometry_contacts(**{"friction_coefficient": 1.0, "closed_form": True, **options})
     return sr.System(mechanism)
 
 

@@ -120,7 +120,7 @@ def surface_contacts(
     """Return the contact places of all pairs in closed form.
 
     A pair with ``closed_form`` True is included, with False it is not. Pairs with None are included if all of them have
-    closed forms, with at most 64 places in total.
+    closed forms without features, with at most 64 places in total.
     """
     asked = [pair for pair in pairs.values() if pair.closed_form]
     free = [pair for pair in pairs.values() if pair.closed_form is None]
@@ -128,7 +128,8 @@ def surface_contacts(
     refused = len(asked) + len(free) < len(pairs)
     for pair in () if refused else free:
         known[pair.name] = places(pair, geoms)
-        if not known[pair.name] or sum(map(len, known.values())) > MOST:
+        found = known[pair.name]
+        if not found or found[0].feature is not None or sum(map(len, known.values())) > MOST:
             known = {pair.name: known[pair.name] for pair in asked}
             break
     return tuple(place for name in pairs for place in known.get(name, ()))
