@@ -158,15 +158,15 @@ def motion_in(
     return _on_surface(element, mechanism, frames)
 
 
-def surface_frames(mechanism: Mechanism, equations: Equations) -> ca.SX:
-    """Return 13 numbers for each contact place of geometries in closed form: gap, point, n, t1, t2, in world axes.
+def surface_frames(mechanism: Mechanism, equations: Equations, places: Sequence[SurfaceContact]) -> ca.SX:
+    """Return 13 numbers for each of the contact places of geometries: gap, point, n, t1, t2, in world axes.
 
     Gap and point are in m.
     """
     assert equations.tree is not None
     frames = Frames(equations.tree, links(equations.tree, equations.q, ca.SX.zeros(equations.nv)))
     pairs: dict[str, PlacedBoxes] = {}
-    found = [motion_in(place, mechanism, frames, pairs) for place in mechanism.surface_contacts]
+    found = [motion_in(place, mechanism, frames, pairs) for place in places]
     return ca.vertcat(*(part for one in found for part in (one.gap, one.point, *one.axes)))
 
 
