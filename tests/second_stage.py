@@ -385,6 +385,14 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_shape_of_axes",
         "test_worker_killed_in_the_middle_loses_and_repeats_nothing",
     ),
+    "test_boxes_by_events.py": (
+        "test_a_corner_hits_a_face",
+        "test_a_domino_hits_the_next_one",
+        "test_all_methods_take_a_book_over_the_edge",
+        "test_boxes_that_are_thrown_stay_outside_of_each_other",
+        "test_edges_that_cross_bounce",
+        "test_rates_and_biases_are_derivatives_of_gaps_that_are_held",
+    ),
     "test_surface_contacts.py": (
         "test_what_is_thrown_agrees_with_steps_in_time[3]",
         "test_what_is_thrown_agrees_with_steps_in_time[5]",

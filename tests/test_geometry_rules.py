@@ -109,8 +109,8 @@ def test_coincident_balls_and_wrong_numbers_are_refused_by_name():
         system = sr.System(mechanism)
         with pytest.raises(sr.ArgumentError, match="'ball0-ball1' begin 0\\.2 m in each other"):
             run(system, system.neutral())
-    with pytest.raises(sr.ArgumentError, match="moreau-jean"):
-        run(system, system.neutral(), method="rk4")
+        with pytest.raises(sr.ArgumentError, match=r"'ball0-ball1.*begin 0\.2 m in each other"):
+            run(system, system.neutral(), method="rk4")
 
 
 def test_contacts_are_those_that_mujoco_finds(tmp_path):

@@ -115,10 +115,23 @@ def test_geometries_without_closed_form_are_refused_by_name() -> None:
     mechanism = sr.Mechanism("ball")
     mechanism.add_body("ball", 1.0, inertia=(0.1,) * 3)
     mechanism.add_joint("z", "prismatic", "world", "ball", axis=(0, 0, 1))
-    mechanism.add_geom("ground", "world", "plane")
-    mechanism.add_geom("ball", "ball", "sphere", (0.1,), (0, 0, 0.1), friction=0.3)
-    mechanism.add_geometry_contacts(closed_form=False)
-    with pytest.raises(
-        ArgumentError, match="'ground-ball' touch each other, which between geometries without"
-    ):
+    mechanism.add_geom("ground", "world", "cylinder", (0.2, 0.1), (0, 0, -0.1))
+    mechanism.add_geom("ball", "ball", "ellipsoid", (0.1, 0.2, 0.1), (0, 0, 0.1), friction=0.3)
+    mechanism.add_geometry_contacts()
+    with pytest.raises(ArgumentError, match=r"'ground-ball' \(cylinder and ellipsoid\) has none"):
         sr.rollout(sr.System(mechanism), [0.1], duration=0.1, method="rk4")
+
+
+def test_geometries_in_closed_form_act_by_events_whatever_steps_in_time_take() -> None:
+    found = []
+    for closed_form in (True, False):
+        mechanism = sr.Mechanism("box")
+        mechanism.add_body("box", 1.0, inertia=(0.1,) * 3)
+        mechanism.add_joint("z", "prismatic", "world", "box", axis=(0, 0, 1))
+        mechanism.add_geom("ground", "world", "box", (0.5, 0.5, 0.1), (0, 0, -0.1))
+        mechanism.add_geom("box", "box", "box", (0.1, 0.1, 0.1), (0, 0, 0.1), friction=0.3)
+        mechanism.add_geometry_contacts(closed_form=closed_form)
+        system = sr.System(mechanism)
+        found.append(sr.rollout(system, [0.1], duration=0.3, method="rk4", dt=1e-2).final_q)
+    assert abs(found[0][0, 0]) < 1e-12
+    np.testing.assert_array_equal(*found)

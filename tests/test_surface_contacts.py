@@ -57,7 +57,7 @@ def distance(mechanism, system, q):
     return mujoco.mj_geomDistance(model, data, 0, 1, 10.0, np.zeros(6))
 
 
-@pytest.mark.parametrize(("kind1", "kind2", "places"), PAIRS)
+@pytest.mark.parametrize(("kind1", "kind2", "places"), [*PAIRS, ("cylinder", "plane", 26)])
 def test_gaps_are_those_of_the_narrow_phase(kind1, kind2, places):
     rng = np.random.default_rng(3)
     system, mechanism = two_bodies(kind1, kind2, rng)
@@ -248,10 +248,10 @@ def test_balls_hit_by_either_law(law, after):
 
 
 def test_pairs_without_closed_form_are_refused_by_name():
-    mechanism = scene("boxes")
-    for k in range(2):
-        add_free(mechanism, f"box{k}", "box", (0.1, 0.1, 0.1), (0.0, 0.0, 0.1 + 0.3 * k))
-    with pytest.raises(sr.ModelError, match=r"'box0' \(box\) and 'box1' \(box\) have no gap in closed form"):
+    mechanism = scene("cans")
+    for k, (kind, size) in enumerate((("box", (0.1, 0.1, 0.1)), ("cylinder", (0.1, 0.1)))):
+        add_free(mechanism, f"b{k}", kind, size, (0.0, 0.0, 0.1 + 0.3 * k))
+    with pytest.raises(sr.ModelError, match=r"'b0' \(box\) and 'b1' \(cylinder\) have no gap in closed form"):
         mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=True)
     mechanism.add_geometry_contacts(friction_coefficient=0.5)  # all by the narrow phase
     assert not sr.System(mechanism).equations.friction_contacts

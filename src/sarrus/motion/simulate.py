@@ -27,10 +27,10 @@ from sarrus.kernels.integrate.rosenbrock_tableau import IMPLICIT_METHODS
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.motion.accuracy import estimated, is_repeatable, not_estimated
+from sarrus.motion.inputs.contacts_of_events import goes_by_events, with_closed_forms
 from sarrus.motion.inputs.contacts_of_steps import with_contacts_of_steps
 from sarrus.motion.inputs.inputs import Event, check_events, with_force
 from sarrus.motion.inputs.run_options import (
-    LEAVES_OUT,
     Recording,
     Stabilization,
     Stepping,
@@ -96,7 +96,8 @@ def simulate(
         STEP_TOO_SMALL. They require ``stabilization`` "projection" or "energy" and ``coordinates`` None. "moreau-jean":
         time stepping with fixed steps, in which contacts with Coulomb friction, joint limits and dry friction act
         (`sarrus.kernels.integrate.time_stepping`). It is the default with ``dt`` if there are contacts with Coulomb
-        friction, and the only method for contacts between geometries without closed form. All other methods, implicit
+        friction, and the only method for contacts between geometries without closed form; other methods take those
+        with one, as `add_geometry_contacts` does with ``closed_form=True``. All other methods, implicit
         ones included, integrate smooth phases between events, at which contacts change
         (`sarrus.motion.contacts.event_driven`).
     rtol, atol : tolerances of adaptive methods, default 1e-8 and rtol / 100. atol is in radians and characteristic
@@ -233,14 +234,19 @@ def _motion(
     every: int | Recording,
     watch: SingularityWatch | float | None,
 ) -> tuple[System, Motion]:
-    """Return the system (extended by the coordinates of a relation, if given) and the checked `Motion`."""
+    """Return the system (extended by the coordinates of a relation, with the contacts of the method) and the checked
+    `Motion`.
+    """
     local: RunCoordinates | None = None
     if coordinates is None or isinstance(coordinates, str | Sequence):
         local = coordinates
     else:
         system, q, v, local = _extended(system, q, v, t0, coordinates)
     own_form = coordinates is not None or formulation is not None
-    stepping = stepping_of(system, Stepping.of(method, dt, rtol, atol), switching, smooth=own_form)
+    asked = Stepping.of(method, dt, rtol, atol)
+    if switching is not False and asked.method != TIME_STEPPING and (own_form or goes_by_events(asked)):
+        system = with_closed_forms(system, "a run by events")
+    stepping = stepping_of(system, asked, switching, smooth=own_form)
     if stepping.method == TIME_STEPPING and switching is not False:
         system = with_contacts_of_steps(system)
     work = system.workspace().copy()
@@ -318,17 +324,8 @@ def _check(motion: Motion) -> None:
 
 def _check_time_stepping(motion: Motion) -> None:
     """Raise `ArgumentError` for arguments that exclude time stepping."""
-    system = motion.system
     others = {"coordinates": motion.coordinates, "formulation": motion.formulation}
-    geometries = system.contact_geometries if motion.switching is not False else ()
     for name in (name for name, given in others.items() if given is not None):
-        if geometries:
-            raise ArgumentError(
-                f"{system.name}: geometries {geometries[0]!r} touch each other, which {name}= cannot handle: contacts "
-                "between geometries without closed form act in time stepping, which has coordinates of its own. Leave "
-                f"{name} out, or give {LEAVES_OUT}",
-                element=name,
-            )
         raise ArgumentError(
             f"method={TIME_STEPPING!r} has a formulation and coordinates of its own: leave {name} at its default",
             element=name,

@@ -13,6 +13,7 @@ from sarrus.analysis.configurations.tolerances import (
     CONTACT_PLACED,
     CONTACT_STEPS,
     CONTACTS_SOLVED,
+    FAR_GAP,
     LONGEST_STEP,
     ON_VERGE,
     SETTLED_STEP,
@@ -199,7 +200,7 @@ class StaticContacts:
             H = rows @ vectors * root
             given = H @ (root * (vectors.T @ push))
             order, contacts = sorted_rows.order, sorted_rows.contacts
-            given[sorted_rows.heads] += found.gaps[: len(contacts)]
+            given[sorted_rows.heads] += np.minimum(found.gaps[: len(contacts)], FAR_GAP * size.length)
             answer = solve_contact_problem(
                 H[order], given[order], contacts, sorted_rows.dry, start=forces[order], throw=False
             )

@@ -219,6 +219,10 @@ ON_VERGE = 1e-6
 # [1, of the unit of the contact] Contacts are on their planes if all gaps are below. It is rounding.
 CONTACT_PLACED = 1e-14
 
+# [characteristic lengths] A larger gap counts as this one in a step of the search for rest, `LONGEST_STEP` long at
+# the most: contacts without a place have infinite gaps.
+FAR_GAP = 1e3
+
 # [1, sine of half the angle] Below this sine a rotation vector is twice the vector part of its quaternion.
 # The relative error is the square.
 NO_ROTATION = 1e-12

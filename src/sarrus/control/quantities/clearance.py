@@ -13,6 +13,7 @@ from sarrus.base.numbers import number_between, three_numbers
 from sarrus.control.quantities.quantities import Part, Quantity, direction, frames_of, mechanism_of, of_jet
 from sarrus.dynamics.system import System
 from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.contact_features import Rim
 from sarrus.model.mechanism.elements import WORLD, Geom, GeometryContact
 from sarrus.model.mechanism.pose import Pose, rotation_along
 from sarrus.model.mechanism.surface_contacts import SurfaceContact, places
@@ -81,12 +82,13 @@ def clearance(a: Shape, b: Shape) -> Part:
     """Return the quantity clearance of two shapes [m], negative if they overlap; a `Bound` of it avoids collisions.
 
     ``a`` and ``b``: `Sphere`, `Capsule`, `Plane`, or the name of a geom of the mechanism; boxes and cylinders are
-    possible beside a sphere, boxes, meshes and ellipsoids beside a plane (the closed forms of "Contacts between
-    geometries" in the docs). Margins of geoms are ignored.
+    possible beside a sphere, boxes, cylinders, meshes and ellipsoids beside a plane (the closed forms of "Contacts
+    between geometries" in the docs). Margins of geoms are ignored.
 
     There is a row for each possible place of contact: one for spheres, and for any shape beside a sphere; beside a
-    plane one for each end of a capsule and each corner of a box; for two capsules five, the distance and the distance
-    of each of the four ends from the other capsule, so that no row jumps when the capsules pass a parallel position.
+    plane one for each end of a capsule or cylinder and each corner of a box; for two capsules five, the distance and
+    the distance of each of the four ends from the other capsule, so that no row jumps when the capsules pass a parallel
+    position.
     Every row is at least the distance, and one row equals it. The direction of the distance between points or lines is
     undefined where they meet, which is the deepest possible overlap.
 
@@ -104,7 +106,11 @@ def clearance(a: Shape, b: Shape) -> Part:
                 f"{system.name}: clearance of {label}: both shapes are on {one.body!r}; give shapes of two bodies",
                 element="clearance",
             )
-        found = places(GeometryContact(label, "a", "b", 0.0), geoms)
+        found = [
+            place
+            for place in places(GeometryContact(label, "a", "b", 0.0), geoms)
+            if place.feature is None or (isinstance(place.feature, Rim) and not place.feature.corner)
+        ]
         if not found:
             raise ArgumentError(
                 f"{system.name}: clearance of {label}: the distance of a {one.kind} and a {other.kind} has no closed "

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK, OUT_OF_REACH
+from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK
 from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.kernels.contact.tolerances import OUT_OF_REACH
 
 if TYPE_CHECKING:
     pass
@@ -18,6 +19,24 @@ if TYPE_CHECKING:
 def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
     """Return the gaps of contacts over the symbols of the equations."""
     return {"gap": ca.vertcat(ca.SX(0, 1), *(contact.gap for contact in system.equations.friction_contacts))}
+
+
+def held_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the gaps of contacts that are held, which go on smoothly beyond the borders of their places."""
+    contacts = system.equations.friction_contacts
+    return {"gap": ca.vertcat(*(one.gap if one.held_gap is None else one.held_gap for one in contacts))}
+
+
+def border_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the borders of the places of contacts, see `ContactEquations`; −1 for those that are always there."""
+    borders = (contact.border for contact in system.equations.friction_contacts)
+    return {"border": ca.vertcat(*(ca.SX(-1) if border is None else border for border in borders))}
+
+
+def hurry_outputs(system: Evaluations) -> dict[str, ca.SX]:
+    """Return the largest rate of pairs whose features come and go [1/s], see `ContactEquations`; 0 without any."""
+    rates = [contact.hurry for contact in system.equations.friction_contacts if contact.hurry is not None]
+    return {"hurry": ca.mmax(ca.vertcat(ca.SX(0), *rates))}
 
 
 def step_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
@@ -47,6 +66,20 @@ def motion_outputs(system: Evaluations) -> dict[str, ca.SX]:
 def contact_gaps(system: Evaluations) -> NativeFunction:
     """Return the function of x = [q | v | u | t | p | τ] for the gaps of contacts."""
     return system.compiled.named("touch gaps", partial(gap_outputs, system))
+
+
+def border_functions(system: Evaluations) -> tuple[NativeFunction, NativeFunction, NativeFunction] | None:
+    """Return the functions of x for `held_gap_outputs`, `border_outputs` and `hurry_outputs`; None if no contact has a
+    border.
+    """
+    if all(contact.border is None for contact in system.equations.friction_contacts):
+        return None
+    named = system.compiled.named
+    return (
+        named("held gaps", partial(held_gap_outputs, system)),
+        named("borders", partial(border_outputs, system)),
+        named("hurry", partial(hurry_outputs, system)),
+    )
 
 
 def step_gaps(system: Evaluations) -> NativeFunction:

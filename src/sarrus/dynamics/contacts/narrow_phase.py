@@ -62,15 +62,16 @@ def geometry_model(name: str, geoms: Iterable[Geom]) -> Any:
 def functions(
     model: Any, ones: Iterable[int], others: Iterable[int]
 ) -> tuple[list[tuple[int, int]], list[int], list[int]]:
-    """Return, for each pair of geoms, the pair in the order that its function expects, its address, and whether it is
-    general.
+    """Return, for each pair of geoms, the pair in the order that its function expects, its address (0 for two boxes),
+    and whether it is general.
     """
     table, general = _table()
     pairs, addresses, kinds = [], [], []
     for one, other in zip(ones, others):
         if model.geom_type[one] > model.geom_type[other]:
             one, other = other, one
-        address = table[int(model.geom_type[one]) * _KINDS + int(model.geom_type[other])]
+        boxes = int(model.geom_type[one]) == int(model.geom_type[other]) == int(mujoco.mjtGeom.mjGEOM_BOX)
+        address = 0 if boxes else table[int(model.geom_type[one]) * _KINDS + int(model.geom_type[other])]
         pairs.append((one, other))
         addresses.append(address)
         kinds.append(int(address in general))

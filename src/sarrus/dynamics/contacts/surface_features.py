@@ -20,10 +20,9 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.tolerances import FLAT_SURFACE, ON_FEATURE
 from sarrus.kernels.linalg.ranked import ranked
+from sarrus.model.mechanism.contact_features import CORNERS_OF_CIRCLE
 
 _NO_WAYS, _UNITS = np.zeros((0, 3)), np.eye(3)
-# Corners of the polygon that stands for the end of a cylinder where it lies flat: their chords are 3 % from the rim.
-CORNERS_OF_CIRCLE = 12
 
 
 def cross(a: Array, b: Array) -> Array:

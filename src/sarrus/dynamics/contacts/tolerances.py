@@ -14,9 +14,6 @@ LEAVING_FLANK = 1e-4
 # [m] Steps in time have closed a smaller gap of a flank.
 EXACT_FLANK_GAP = 1e-3 * CLOSED_OF_FLANKS
 
-# [m] Gap of a flank that takes no part.
-OUT_OF_REACH = 1e100
-
 # [1/m] Kernels are handed distances as whole micrometres.
 MICROMETRES_PER_METRE = 1e6
 

@@ -28,6 +28,7 @@ from sarrus.export.c.sensors_entry import sensors
 from sarrus.export.c.tolerances import EXPORTED_TIME
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
+from sarrus.motion.inputs.contacts_of_events import with_closed_forms
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
 
 FUNCTIONS = (
@@ -95,7 +96,8 @@ def c_code(
         Of a system: forward_dynamics (default), inverse_dynamics (the u of least norm for a given a), terms (M, h,
         k, S, φ, ψ, A, γ, N v), step (RK4 with projection), sensors (readings; with sensors of accelerations or forces
         also forward_dynamics), contacts (gaps, velocities and rows of contacts with Coulomb friction), contact_step (a
-        step with contacts, stops and dry friction, which the other functions leave out). Of a law also: law (default).
+        step with contacts, those between geometries in closed form, stops and dry friction, which the other functions
+        leave out). Of a law also: law (default).
     name : str, optional
         Prefix of all names in C; by default the name of the system with letters, digits and underscores only, with
         ``model_`` before it if C has that name already.
@@ -110,7 +112,8 @@ def c_code(
     Raises
     ------
     ArgumentError
-        An unknown function, ``law`` of a system, or inverse dynamics without actuators; a prescribed speed with jumps,
+        An unknown function, ``law`` of a system, or inverse dynamics without actuators; contact_step with geometries
+        without closed form; a prescribed speed with jumps,
         which steps do not support; a ``name`` used by C, libm or the export; an existing file that sarrus did not
         write.
     UnsupportedOperationError
@@ -147,6 +150,8 @@ def c_contents(
     wanted = _checked(functions, law is not None)
     if "sensors" in wanted and "forward_dynamics" not in wanted and needs_accelerations(sensors_of(system)):
         wanted = ("forward_dynamics", *wanted)
+    if "contact_step" in wanted:
+        system = with_closed_forms(system, "contact_step")
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
     if any(function in _STEPS for function in wanted):

@@ -48,13 +48,6 @@ _IMPACT_FLOATS = (
 def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, q: np.ndarray) -> Entry:
     """Return a step with contacts, stops and dry friction."""
     system, upper = plan.system, name.upper()
-    if system.contact_geometries:
-        pair = system.contact_geometries[0]
-        raise ArgumentError(
-            f"{system.name}: contact_step does not support contacts between geometries without closed form, such as "
-            f"{pair!r}; use runs in Python",
-            element=pair,
-        )
     if not contact_elements(system):
         raise ArgumentError(
             f"{system.name}: functions asks for contact_step, but the system has no contacts with friction='coulomb', "

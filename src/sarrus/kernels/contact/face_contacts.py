@@ -33,19 +33,8 @@ def meet_by_faces(geometry: GeometryTable, k: int, found: int, limit: float):
         one, other, first, second = other, one, second, first
     rotation, normal = geometry.rotations + 9 * one, geometry.face_normals + 3 * first
     nx, ny, nz = dot(rotation, normal, 3), dot(rotation + 3, normal, 3), dot(rotation + 6, normal, 3)
-    count = geometry.face_firsts[first + 1] - geometry.face_firsts[first]
-    base = geometry.polygon
-    now, then = base + 3 * count, base + (3 * count + geometry.polygon_size)
-    size = _write_corners(geometry, one, first, other, second, base)
-    if size == 0:  # a plane
-        now, then = base + 3, base + (3 + geometry.polygon_size)
-        copy(geometry.positions + 3 * one, base, 3)
-    many = _write_corners(geometry, other, second, one, first, now)
-    for j in range(size):
-        begin, end = base + 3 * j, base + 3 * ((j + 1) % size)
-        ex, ey, ez = end[0] - begin[0], end[1] - begin[1], end[2] - begin[2]
-        many = _clip(now, many, begin, ny * ez - nz * ey, nz * ex - nx * ez, nx * ey - ny * ex, then)
-        now, then = then, now
+    many = clip_faces(geometry, one, first, other, second, nx, ny, nz)
+    base, now = geometry.polygon, _overlap(geometry, first)
     slack = ROUND_GAPS if geometry.rounds[one] + geometry.rounds[other] != 0 else MESH_GAPS
     lowest, known = np.inf, np.inf
     for j in range(many):
@@ -56,7 +45,37 @@ def meet_by_faces(geometry: GeometryTable, k: int, found: int, limit: float):
     if lowest > min(limit, known + slack * size_of_pair):
         return -1
     same = (SAME_CORNER * size_of_pair) ** 2
-    return _write_contacts(geometry, base, now, many, limit, same, nx, ny, nz, turned)
+    return write_contacts(geometry, first, many, limit, same, nx, ny, nz, turned)
+
+
+@internal
+def _overlap(geometry: GeometryTable, first: int):
+    """Return the address of the corners of an overlap, behind those of its reference face, or a point of a plane."""
+    count = geometry.face_firsts[first + 1] - geometry.face_firsts[first]
+    return geometry.polygon + 3 * max(count, 1)
+
+
+@internal
+def clip_faces(
+    geometry: GeometryTable, one: int, first: int, other: int, second: int, nx: float, ny: float, nz: float
+):
+    """Write the reference face ``first`` of geometry ``one`` to ``geometry.polygon``, and behind it the part of face
+    ``second`` of ``other`` that is above it. n is the normal of the reference face. Returns the corners of that part.
+    """
+    base, now = geometry.polygon, _overlap(geometry, first)
+    then = now + geometry.polygon_size
+    size = _write_corners(geometry, one, first, other, second, base)
+    if size == 0:  # a plane
+        copy(geometry.positions + 3 * one, base, 3)
+    many = _write_corners(geometry, other, second, one, first, now)
+    for j in range(size):
+        begin, end = base + 3 * j, base + 3 * ((j + 1) % size)
+        ex, ey, ez = end[0] - begin[0], end[1] - begin[1], end[2] - begin[2]
+        many = _clip(now, many, begin, ny * ez - nz * ey, nz * ex - nx * ez, nx * ey - ny * ex, then)
+        now, then = then, now
+    if size % 2 == 1:
+        copy(now, then, 3 * many)
+    return many
 
 
 @internal
@@ -128,10 +147,9 @@ def _clip(now: Floats, many: int, begin: Floats, dx: float, dy: float, dz: float
 
 
 @internal
-def _write_contacts(
+def write_contacts(
     geometry: GeometryTable,
-    base: Floats,
-    polygon: Floats,
+    first: int,
     many: int,
     limit: float,
     same: float,
@@ -140,12 +158,12 @@ def _write_contacts(
     nz: float,
     turned: bool,
 ):
-    """Write the corners of a polygon with a gap above the reference face up to ``limit`` [m] as contacts.
+    """Write the corners of the overlap of `clip_faces` with a gap above the face up to ``limit`` [m] as contacts.
 
-    n is the outward normal of the reference face with the corner ``base``; ``turned``: it is that of the second
+    n is the outward normal of the reference face ``first``; ``turned``: it is that of the second
     geometry. Corners whose square of the distance is up to ``same`` count once. Returns the number of contacts.
     """
-    count, sign = 0, -1.0 if turned else 1.0
+    count, sign, base, polygon = 0, -1.0 if turned else 1.0, geometry.polygon, _overlap(geometry, first)
     for j in range(many):
         x, before = polygon + 3 * j, polygon + 3 * ((j + many - 1) % many)
         square = (x[0] - before[0]) ** 2 + (x[1] - before[1]) ** 2 + (x[2] - before[2]) ** 2

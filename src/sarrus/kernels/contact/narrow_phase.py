@@ -1,4 +1,6 @@
-"""Contact points of geometries: MuJoCo's narrow phase, called for the pairs whose bounding spheres overlap.
+"""Contact points of geometries: a narrow phase, called for the pairs whose bounding spheres overlap.
+
+Two boxes have a narrow phase of their own (`sarrus.kernels.contact.box_boxes`), other pairs that of MuJoCo.
 
 MuJoCo's general function for convex bodies (GJK and EPA) takes the normal from the difference of the nearest points,
 which vanishes at contact: at a gap of 1e-12 the normal is wrong by 1e-4. At small gaps the geometries are therefore
@@ -11,6 +13,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot, is_finite
+from sarrus.kernels.contact.box_boxes import meet_boxes
 from sarrus.kernels.contact.face_contacts import meet_by_faces
 from sarrus.kernels.contact.tolerances import LOOK_AGAIN, MICROMETRE, PUSHED_DEEPER, SAME_NORMAL_AGAIN
 from sarrus.kernels.memory import geometry_layout as cl
@@ -85,7 +88,9 @@ def _may_meet(geometry: GeometryTable, k: int, limit: float):
 
 @internal
 def _look(geometry: GeometryTable, k: int, limit: float):
-    """Return the number of contacts of a pair found by MuJoCo, and the depth [m] by which it was pushed together."""
+    """Return the number of contacts found of a pair, and the depth [m] by which it was pushed together."""
+    if geometry.functions[k] == 0:
+        return meet_boxes(geometry, k, limit), 0.0
     found = _call(geometry, k, limit)
     if found > 0 and geometry.flats[k] != 0:
         by_faces = meet_by_faces(geometry, k, found, limit)

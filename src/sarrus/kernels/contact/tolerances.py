@@ -19,6 +19,17 @@ AT_BOUND = 1e-6
 # with a larger gap it is open. Far above rounding, 1e-16, and far below the error of printed digits, 1e-6.
 ARRIVED = 1e-9
 
+# [m] Gap of a contact that takes no part: of a flank that opens, of a place whose features (corner, edge, rim) are not
+# those that may touch.
+OUT_OF_REACH = 1e100
+
+# [1, of the smallest half size of two boxes] Edges go before faces if their separation is larger by this: faces that
+# are flush to rounding have common normals of edges beside the normals of the faces.
+EDGES_BEFORE_FACES = 1e-6
+
+# [1, sine] Edges of boxes at a smaller angle have no common normal.
+PARALLEL_AXES_OF_BOXES = 1e-6
+
 # [1, of `ARRIVED`] An open gap below zero by more is an event. Contacts may open after an impact from
 # slightly below their planes, which is no event.
 EVENT_SLACK = 1e-2

@@ -115,6 +115,8 @@ def mode_projection(table: Table, x: Floats, level: int) -> int:
         if contact_table.contact_rows > 0:
             call_native(contact_table.motion, x, work.native)
         load_gaps(contact_table, x, work.gap)
+        if contact_table.held_gaps != 0:
+            call_native(contact_table.held_gaps, x, work.gap)
         slow, near = _measure(table, x, m, work)
         if slow and (near or level == la.VELOCITIES):
             break

@@ -1,11 +1,11 @@
 """Event functions of contacts, stops and dry friction: a zero crossing changes a mode and ends a smooth phase.
 
-Each contact and each stop has its gap while it is open and its normal force while it is closed. Each contact also has
-its friction reserve μ r_n − ‖r_t‖ while it sticks, and its slip velocity along the previous slip direction while it
-slides. A joint with dry friction has its friction reserve, or its velocity along the previous direction. A stop whose
-coordinate began beyond the limit and comes back has the velocity of the coordinate. Each event function is the
-quantity divided by its tolerance, plus one: it is negative once the quantity is below zero by more than the
-tolerance.
+Each contact and each stop has its gap while it is open. While it is closed it has its normal force, or 1 less the
+border of its place (the edge of the face on which a corner slides) if that is less. Each contact also has its friction
+reserve μ r_n − ‖r_t‖ while it sticks, and its slip velocity along the previous slip direction while it slides. A joint
+with dry friction has its friction reserve, or its velocity along the previous direction. A stop whose coordinate began
+beyond the limit and comes back has the velocity of the coordinate. Each event function, but for borders, is the
+quantity divided by its tolerance, plus one: it is negative once the quantity is below zero by more than the tolerance.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import dot, fill
 from sarrus.kernels.contact.rows import along, comes_back, load_gaps, scale_of, scale_of_row
-from sarrus.kernels.contact.tolerances import DIP, EVENT_SLACK, SLACK_OF_FORCES, SLACK_OF_SPEEDS
+from sarrus.kernels.contact.tolerances import DIP, EVENT_SLACK, OUT_OF_REACH, SLACK_OF_FORCES, SLACK_OF_SPEEDS
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.layout import Table
@@ -49,11 +49,15 @@ def write_event_functions(table: Table, x: Floats, out: Floats):
         settings.event_slack * SLACK_OF_FORCES * settings.force,
         SLACK_OF_SPEEDS * settings.stick_speed,
     )
+    if contact_table.borders != 0:
+        call_native(contact_table.borders, x, work.after)
     for k in range(unilateral):
         if modes[k] == tl.OPEN:
             continue
         row = contact_table.first_rows[k]
         out[k] = found[row] / slack + 1.0
+        if k < contact_table.contacts and contact_table.borders != 0:
+            out[k] = min(out[k], 1.0 - work.after[k])
         if k >= contact_table.contacts or contact_table.sizes[k] == 1:
             continue
         n = contact_table.sizes[k] - 1
@@ -84,12 +88,17 @@ def find_dips(
     The step of length ``h`` leads from ``x`` to ``new``; a gap within it is the cubic given by values and slopes at
     both ends. ``before`` and ``after`` are the event functions there, ``slope`` the rates of q and v at x. Returns
     False where the cubic is not exact enough: judged by its acceleration at x, a gap may have closed and opened
-    again.
+    again; or places on features may have come and gone.
     """
     contact_table, nv = table.contact_table, table.nv
     work = tl.contact_work(contact_table, table.nq, nv, la.input_size(table))
     unit, known = EVENT_SLACK * contact_table.settings.closed, True
     fill(out, 0.0, tl.event_function_count(contact_table))
+    if contact_table.borders != 0:
+        call_native(contact_table.hurry, x, work.after)
+        hurry = work.after[0]
+        call_native(contact_table.hurry, new, work.after)
+        known = h * min(hurry, work.after[0]) <= 1.0
     if contact_table.contacts > 0:
         call_native(contact_table.motion, x, work.native)
         for k in range(contact_table.contacts):
@@ -99,7 +108,7 @@ def find_dips(
             work.delay[k] = work.native[contact_table.contact_rows + row] + dot(gains, slope + table.nq, nv)
         call_native(contact_table.motion, new, work.native)
     for k in range(contact_table.contacts):
-        if contact_table.modes[k] == tl.OPEN:
+        if contact_table.modes[k] == tl.OPEN and max(before[k], after[k]) < OUT_OF_REACH:
             falls, rises = h * work.forecast[k] / unit, h * work.native[contact_table.first_rows[k]] / unit
             out[k] = _dip(h, before[k], after[k], falls, rises)
             known = known and _is_known(before[k], after[k], falls, rises, h * h * work.delay[k] / unit)

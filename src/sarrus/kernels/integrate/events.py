@@ -8,6 +8,7 @@ import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy
 from sarrus.kernels.contact.rows import comes_back, keep
+from sarrus.kernels.contact.tolerances import OUT_OF_REACH
 from sarrus.kernels.integrate.event_functions import find_dips, write_event_functions
 from sarrus.kernels.integrate.step_control import Step
 from sarrus.kernels.integrate.stepping import finish, set_control, take_step
@@ -256,7 +257,8 @@ def _time_of_contact(
 
     ``value`` is the event function, below zero, at ``end`` [s]. The instant is found to the digits of the
     coordinates, since errors of equal sign add up from impact to impact. The step is repeated with a shorter h, by a
-    parabola through three values (Muller's method) within a bracket; this is exact in free fall.
+    parabola through three values (Muller's method) within a bracket; this is exact in free fall. Where the gap is out
+    of reach the bracket is halved.
     """
     values = stages.values + la.event_count(table)
     low, high, f_low, f_high = 0.0, end, table.values[k] - ZERO_GAP_EVENT, value - ZERO_GAP_EVENT
@@ -268,7 +270,9 @@ def _time_of_contact(
         if high - low <= DIGITS_OF_COORDINATES * end:
             break
         middle = low + (high - low) * weight_low / (weight_low - weight_high)
-        if i > 0:
+        if f_low >= OUT_OF_REACH:  # the place is not there yet
+            middle = 0.5 * (low + high)
+        elif i > 0 and f_third < OUT_OF_REACH:
             middle = _parabola_falls(low, high, third, f_low, f_high, f_third, middle)
         if not low < middle < high or not _reaches(table, x, step, middle, request, stages, work):
             break

@@ -47,7 +47,7 @@ from sarrus.kernels.contact.rows import (
 )
 from sarrus.kernels.contact.step_impact import has_poisson, impulse_of_impact
 from sarrus.kernels.contact.step_problem import find_impulses
-from sarrus.kernels.contact.tolerances import SAME_TIME
+from sarrus.kernels.contact.tolerances import OUT_OF_REACH, SAME_TIME
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import (
     CALM_STEP,
@@ -417,7 +417,7 @@ def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
             continue
         last = k
         deep = k >= tl.lasting_contacts(contact_table) and work.after[k] < -contact_table.settings.closed
-        if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep):
+        if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep) and work.after[k] < OUT_OF_REACH:
             rows[count] = i
             gaps[i], work.turn[i] = -work.after[k], 1.0
             largest = max(largest, abs(work.after[k]) / scale_of(contact_table, k))

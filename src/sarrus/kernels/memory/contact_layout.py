@@ -104,6 +104,11 @@ class ContactTable(TouchingElements, of=int):
     given: int  # 1 where impulses that solve it are known: see ``answer``
     # of smooth phases, see `sarrus.kernels.integrate.contact_modes`
     projection: int  # the kernel that projects without contacts
+    held_gaps: (
+        int  # native: gaps of held contacts, beyond the borders of their places too; 0: no place has a border
+    )
+    borders: int  # native: at most 0 where the place of a contact is there; a closed contact opens at 1
+    hurry: int  # native: 1 over the length of a step in which no place comes and goes [1/s]
     modes: Integers  # of each contact, stop and dry friction
     n_active: int  # how many of these there are that are closed, or dry
     directions: (

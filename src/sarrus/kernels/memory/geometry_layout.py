@@ -51,7 +51,7 @@ class GeometryTable(GeometryFaces, of=int):
     pairs: int
     ones: Integers  # geometries of each pair, as the functions of MuJoCo expect them
     others: Integers
-    functions: Integers  # addresses
+    functions: Integers  # addresses; 0: the narrow phase of boxes
     general: Integers  # whether the function is the one for convex bodies of any kind
     bodies1: Integers  # −1: it does not move
     bodies2: Integers

@@ -146,9 +146,10 @@ class GeometryBuilder(Description):
         restitution, impact_law : for all pairs, as in `add_contact`; Poisson's law needs contacts in closed form.
         closed_form : True: the gap of each contact is an expression in q at fixed places; such contacts act wherever
             contacts of `add_contact` act, event-driven runs included. Possible for spheres with planes, spheres,
-            capsules, boxes and cylinders; for capsules, boxes, meshes and ellipsoids with planes; for two capsules.
-            False: a narrow phase finds the contacts in each time step (method "moreau-jean"), for all kinds and any
-            number. Default: True if all pairs have a closed form with at most 64 places in total.
+            capsules, boxes and cylinders; for capsules, boxes, cylinders, meshes and ellipsoids with planes; for two
+            capsules and for two boxes. False: a narrow phase finds the contacts in each time step (method
+            "moreau-jean"), for all kinds and any number; runs by events take the closed form. Default: True if all
+            pairs have a closed form with at most 64 places in total, other than cylinders with planes and two boxes.
 
         Returns the contacts, NAME-NAME. In closed form, contacts with several places are NAME-NAME.1, NAME-NAME.2, ….
 

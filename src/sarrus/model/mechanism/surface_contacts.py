@@ -2,8 +2,11 @@
 
 A ball touches a plane, ball, capsule, box or cylinder at one place. Capsules, boxes and meshes touch a plane at their
 ends and corners, an ellipsoid at one place. Two capsules touch at the closest points of their axes, or with an end. The
-normal is continuous; its rate jumps where the contact passes from a face to an edge. Other pairs have no closed form:
-their contact moves along edges, and its normal jumps.
+normal is continuous; its rate jumps where the contact passes from a face to an edge.
+
+A place on features (a corner, an edge, a face, a rim) is there only while these are the ones that may touch. A cylinder
+touches a plane at the lowest point of each rim, and where an end is level at the corners of a polygon on its rim. Two
+boxes touch with corners on faces and with edges. Other pairs have no closed form.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ from itertools import product
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.model.mechanism.contact_features import Feature, box_features, rims
 from sarrus.model.mechanism.elements import CONTACT_ROWS, Geom, GeometryContact
 
 # Kinds that a ball touches at one place, and kinds that touch a plane like balls about fixed points.
@@ -29,7 +33,8 @@ class SurfaceContact:
     """A contact place of two geoms: ``geom`` touches ``base``; the normal points away from the base.
 
     ``centre`` [m], in axes of the body of the geom, and ``radius`` [m] describe the touching ball; None if the place is
-    the closest point of the two geoms instead of a fixed ball. ``pair`` has the contact parameters.
+    the closest point of the two geoms instead of a fixed ball. ``pair`` has the contact parameters. ``feature`` is what
+    touches, of a place that is not always there.
     """
 
     name: str
@@ -38,6 +43,7 @@ class SurfaceContact:
     base: Geom
     centre: Array | None = None
     radius: float = 0.0
+    feature: Feature | None = None
 
     @property
     def body(self) -> str:
@@ -95,6 +101,12 @@ def _places(pair: GeometryContact, geom: Geom, base: Geom) -> Iterator[SurfaceCo
     elif base.kind == "plane" and geom.kind in OF_BALLS:
         for k, (centre, radius) in enumerate(balls(geom), start=1):
             yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, centre, radius)
+    elif base.kind == "plane" and geom.kind == "cylinder":
+        for k, (rim, corner) in enumerate(rims(geom), start=1):
+            yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, corner, feature=rim)
+    elif geom.kind == base.kind == "box":
+        for k, feature in enumerate(box_features(), start=1):
+            yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, feature=feature)
     elif geom.kind == base.kind == "capsule":
         yield SurfaceContact(f"{pair.name}.1", pair, geom, base)
         ends = [(a, b, *ball) for a, b in ((geom, base), (base, geom)) for ball in balls(a)]
@@ -108,7 +120,7 @@ def surface_contacts(
     """Return the contact places of all pairs in closed form.
 
     A pair with ``closed_form`` True is included, with False it is not. Pairs with None are included if all of them have
-    closed forms, with at most 64 places in total.
+    closed forms without features, with at most 64 places in total.
     """
     asked = [pair for pair in pairs.values() if pair.closed_form]
     free = [pair for pair in pairs.values() if pair.closed_form is None]
@@ -116,7 +128,8 @@ def surface_contacts(
     refused = len(asked) + len(free) < len(pairs)
     for pair in () if refused else free:
         known[pair.name] = places(pair, geoms)
-        if not known[pair.name] or sum(map(len, known.values())) > MOST:
+        found = known[pair.name]
+        if not found or found[0].feature is not None or sum(map(len, known.values())) > MOST:
             known = {pair.name: known[pair.name] for pair in asked}
             break
     return tuple(place for name in pairs for place in known.get(name, ()))

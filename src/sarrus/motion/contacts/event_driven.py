@@ -22,6 +22,7 @@ from sarrus.dynamics.impacts.collisions import Collisions
 from sarrus.dynamics.optimize.redundant_forces import on_springs, share
 from sarrus.dynamics.solve.slip_onset import is_moved
 from sarrus.kernels.contact.tolerances import (
+    OUT_OF_REACH,
     RESTICK_SPEED,
     SAME_TIME,
     SLIDING_ACCELERATION,
@@ -154,7 +155,11 @@ class EventDrivenContacts:
         each = zip(self._units, self._at_rest, before.tolist(), gaps.tolist(), rates.tolist())
         for k, (unit, at_rest, mode, gap, rate) in enumerate(each):
             arrived = gap <= closed * (unit + abs(rate)) / self._length
-            if mode != OPEN or arrived or (gap <= at_rest and abs(rate) <= self.probe.still(k)):
+            if (
+                (mode != OPEN and gap < OUT_OF_REACH)
+                or arrived
+                or (gap <= at_rest and abs(rate) <= self.probe.still(k))
+            ):
                 found.append(k)
         return found
 

@@ -259,7 +259,7 @@ def stepping_of(system: Evaluations, stepping: Stepping, switching: Any, *, smoo
     coordinates or a formulation of its own, which need smooth phases between events.
     """
     if system.contact_geometries:
-        return stepping_of_many(system, stepping, switching)
+        return stepping_of_many(system, stepping, switching, events=True)
     fixed = stepping.dt is not None and stepping.rtol is None and stepping.atol is None
     if (
         not system.equations.friction_contacts
@@ -277,8 +277,7 @@ def stepping_of_many(
 ) -> Stepping:
     """Return the `Stepping` of many runs: without a method "moreau-jean" if contacts, stops or dry friction act.
 
-    With ``events`` other methods go from event to event. Raises `ArgumentError` for them without, and with contacts
-    between geometries that have no closed form.
+    With ``events`` other methods go from event to event. Raises `ArgumentError` for them without.
     """
     what = what_acts(system)
     if what is None and system.equations.contacts:
@@ -288,11 +287,10 @@ def stepping_of_many(
     given = stepping.method if stepping.method not in (None, AUTO) else None
     if given is None and (stepping.rtol is not None or stepping.atol is not None):
         given = "adaptive"
-    if given is not None and (system.contact_geometries or not events):
-        where = "between geometries without closed form" if system.contact_geometries else "in environments"
+    if given is not None and not events:
         raise ArgumentError(
-            f"{system.name}: {what}, which {where} only method={TIME_STEPPING!r} handles, not {given!r}. Leave method, "
-            f"rtol and atol out, or give {LEAVES_OUT}",
+            f"{system.name}: {what}, which in environments only method={TIME_STEPPING!r} handles, not {given!r}. "
+            f"Leave method, rtol and atol out, or give {LEAVES_OUT}",
             element="method",
         )
     return replace(stepping, method=TIME_STEPPING) if given is None else stepping

@@ -58,7 +58,8 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
     """Tell whether runs with the contacts and stops of a system can step in lanes.
 
     Not among them: contacts that a narrow phase finds, contacts that always stick, dry friction of joints and tendons,
-    opposite flanks, torsional friction, static friction above sliding friction, Poisson's law of restitution.
+    opposite flanks, torsional friction, static friction above sliding friction, Poisson's law of restitution, places on
+    features of surfaces.
     """
     contacts = system.equations.friction_contacts
     plain = all(
@@ -70,6 +71,7 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
         for contact in contacts
     )
     without = not system.contact_geometries and not dry_names(system)
+    plain = plain and all(place.feature is None for place in system.surface_contacts)
     # the accelerations of articulated bodies leave no factors
     return plain and without and not system.compiled.articulated and suits_lanes(system, rank)
 

@@ -12,7 +12,12 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
-from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function, step_gaps
+from sarrus.dynamics.contacts.contact_functions import (
+    border_functions,
+    contact_gaps,
+    contact_motion_function,
+    step_gaps,
+)
 from sarrus.dynamics.contacts.contact_state import below_its_plane
 from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
@@ -226,6 +231,11 @@ class ContactRun:
             tl.event_function_count(self.contact_table),
         )
         table.acceleration, table.projection = mode_acceleration.address, mode_projection.address
+        self._borders = border_functions(self.system)  # kept alive
+        if self._borders is not None:
+            held, borders, hurry = self._borders
+            self.contact_table.held_gaps, self.contact_table.borders = held.address, borders.address
+            self.contact_table.hurry = hurry.address
 
     def attach_tangent(self, table: la.Table) -> None:
         """Have implicit methods step with the linear model of smooth phases (`kernels.integrate.mode_tangent`)."""

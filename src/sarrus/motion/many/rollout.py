@@ -26,6 +26,7 @@ from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import run_state as rs
 from sarrus.kernels.platform.c_function import lanes
+from sarrus.motion.inputs.contacts_of_events import goes_by_events, with_closed_forms
 from sarrus.motion.inputs.contacts_of_steps import with_contacts_of_steps
 from sarrus.motion.inputs.run_options import (
     REDUCTIONS,
@@ -78,7 +79,7 @@ def rollout(
         default is "rk4" with fixed steps, and no implicit method takes over from "dop853". With contacts,
         joint limits or dry friction the default is "moreau-jean". Other methods that are named go from event to event,
         as in `simulate`: one run after another in each thread, with Python at every event. Between geometries without
-        closed form only "moreau-jean" is possible.
+        closed form only "moreau-jean" is possible, as in `simulate`.
     u : controls, within the actuators' limits: (nu,) for all, (runs, nu), or (runs, intervals, nu). Each interval lasts
         duration/intervals, a whole number of steps if steps are fixed.
     parameters : values of ``system.parameters`` by name, numbers or (runs,). Parameters that are not named keep the
@@ -114,7 +115,10 @@ def rollout(
     check_is("rollout", system, System)
     given = dict(parameters or {})
     driven = u is not None or control is not None
-    stepping = stepping_of_many(system, Stepping.of(method, dt, rtol, atol), switching, events=True)
+    asked = Stepping.of(method, dt, rtol, atol)
+    if switching is not False and goes_by_events(asked):
+        system = with_closed_forms(system, "a run by events")
+    stepping = stepping_of_many(system, asked, switching, events=True)
     if stepping.method == TIME_STEPPING and switching:
         system = with_contacts_of_steps(system)
     options = many_options(

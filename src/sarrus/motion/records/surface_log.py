@@ -17,8 +17,16 @@ def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> Cont
     if mechanism is None or not system.surface_contacts:
         return NONE
     places, names = system.surface_contacts, tuple(mechanism.geometry_contacts)
-    frames = system.compiled.named("surface frames", lambda: {"frames": surface_frames(mechanism, equations)})
     starts = [motion.contact_row_names.index(place.row_names[0]) for place in places]
+    if any(place.feature is not None for place in places):  # there are many of these, and few of them push
+        chosen = np.flatnonzero((motion.contact_forces[:, starts] > 0.0).any(axis=0)).tolist()
+        places, starts = tuple(places[j] for j in chosen), [starts[j] for j in chosen]
+    if not places:
+        return ContactLog(names, read_only(np.zeros((0, len(COLUMNS)))))
+    frames = system.compiled.named(
+        "surface frames of " + ", ".join(place.name for place in places),
+        lambda: {"frames": surface_frames(mechanism, equations, places)},
+    )
     pushing = np.argwhere(motion.contact_forces[:, starts] > 0.0)
     table, sample = np.zeros((len(pushing), len(COLUMNS))), -1
     for row, (k, j) in zip(table, pushing):

@@ -49,7 +49,11 @@ class ContactEquations:
     however small the backlash. ``kind`` is "contact", or "rope" for a limit of the length of a tendon, which has one
     row, and a second one with friction at a wrap; ``grip`` is tanh(μθ/2) then. ``place`` are the coordinates [m] of the
     point, or of the centre of the ball, on the plane along the tangents; None on other surfaces. ``rolls`` tells that
-    the velocities of the rows with friction are not the rates of ``place``: a ball rolls, and torsion turns.
+    the velocities of the rows with friction are not the rates of ``place``: a ball rolls, and torsion turns. A contact
+    on features of surfaces (corner, edge, rim) has a ``border``: where it is positive the gap is `OUT_OF_REACH`; a
+    closed contact opens where it becomes 1. ``held_gap`` is the gap that goes on smoothly beyond. Steps of runs by
+    events are shorter than 1/``hurry`` [s], so that features which come and go are not missed; the first place of a
+    pair has it.
     """
 
     name: str
@@ -66,6 +70,9 @@ class ContactEquations:
     place: ca.SX | None = None
     rolls: bool = False
     grip: ca.SX | None = None
+    held_gap: ca.SX | None = None
+    border: ca.SX | None = None
+    hurry: ca.SX | None = None
 
 
 class DryLength(NamedTuple):

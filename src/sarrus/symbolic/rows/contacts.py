@@ -11,7 +11,9 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from sarrus.kernels.contact.tolerances import OUT_OF_REACH
 from sarrus.model.builders.mechanism import Mechanism
+from sarrus.model.mechanism.contact_features import Corner, Edges
 from sarrus.model.mechanism.elements import Contact, Geom
 from sarrus.model.mechanism.gearing import Gearing
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
@@ -20,15 +22,17 @@ from sarrus.symbolic.kinematics.frames import Frames, JetFrames
 from sarrus.symbolic.kinematics.jet import Jet, dot
 from sarrus.symbolic.kinematics.kinematics import cross
 from sarrus.symbolic.kinematics.link import links
+from sarrus.symbolic.rows.box_pairs import BoxPair
 from sarrus.symbolic.rows.surface_pairs import nearest, tangents
 
 ContactElement = Contact | SurfaceContact
 
 
 class ContactKinematics(NamedTuple):
-    """The gap [m] of a contact, the velocities of its rows, its point and axes.
+    """The gap [m] of a contact while it is held, the velocities of its rows, its point and axes.
 
-    ``place`` and ``rolls`` as in `ContactEquations`.
+    ``place``, ``rolls``, ``border`` and ``hurry`` as in `ContactEquations`; ``open_gap`` [m] is the gap while it is
+    open, None if it is the same.
     """
 
     gap: ca.SX
@@ -37,6 +41,19 @@ class ContactKinematics(NamedTuple):
     axes: Sequence[ca.SX]
     place: ca.SX | None
     rolls: bool
+    border: ca.SX | None = None
+    open_gap: ca.SX | None = None
+    hurry: ca.SX | None = None
+
+
+class PlacedBoxes(NamedTuple):
+    """Two boxes and the frames in which they are seen: centre of the geom [m], vector d to it, axes of the base."""
+
+    frames: JetFrames
+    centre: ca.SX
+    d: Jet
+    axes: ca.SX
+    boxes: BoxPair
 
 
 def elements_of_contacts(mechanism: Mechanism) -> Iterator[ContactElement]:
@@ -59,24 +76,28 @@ def friction_contacts(
     ``rate`` is N v, ``coordinates`` are the scalar ones by name.
     """
     found: list[ContactEquations] = []
+    pairs: dict[str, PlacedBoxes] = {}
     for element in elements_of_contacts(mechanism):
         law = element if isinstance(element, Contact) else element.pair
-        gap, rates, _, _, place, rolls = contact_motion(element, mechanism, frames)
-        bias = ca.jtimes(rates, ca.vertcat(q, t), ca.vertcat(rate, 1))
+        motion = contact_motion(element, mechanism, frames, pairs)
+        bias = ca.jtimes(motion.rates, ca.vertcat(q, t), ca.vertcat(rate, 1))
         assert law.friction_coefficient is not None
         found.append(
             ContactEquations(
                 element.name,
                 element.row_names,
-                gap,
-                rates,
+                motion.gap if motion.open_gap is None else motion.open_gap,
+                motion.rates,
                 bias,
                 law.friction_coefficient,
                 law.static_coefficient or law.friction_coefficient,
                 law.restitution,
                 law.impact_law,
-                place=place,
-                rolls=rolls,
+                place=motion.place,
+                rolls=motion.rolls,
+                held_gap=motion.gap,
+                border=motion.border,
+                hurry=motion.hurry,
             )
         )
     return (*found, *(flank for one in mechanism.gearings.values() for flank in _flanks(one, coordinates)))
@@ -106,26 +127,46 @@ def _flanks(gearing: Gearing, coordinates: dict[str, Jet]) -> Iterator[ContactEq
         )
 
 
-def contact_motion(element: ContactElement, mechanism: Mechanism, frames: JetFrames) -> ContactKinematics:
-    """Return the gap and the velocities of the rows, in axes of the carrier of both bodies."""
-    return motion_in(element, mechanism, frames.seen_from(mechanism.carrier(element.body, element.ground)))
+def contact_motion(
+    element: ContactElement,
+    mechanism: Mechanism,
+    frames: JetFrames,
+    pairs: dict[str, PlacedBoxes] | None = None,
+) -> ContactKinematics:
+    """Return the gap and the velocities of the rows, in axes of the carrier of both bodies; ``pairs`` as in
+    `motion_in`.
+    """
+    known = pairs is not None and isinstance(element, SurfaceContact) and element.pair.name in pairs
+    seen = frames if known else frames.seen_from(mechanism.carrier(element.body, element.ground))
+    return motion_in(element, mechanism, seen, pairs)
 
 
-def motion_in(element: ContactElement, mechanism: Mechanism, frames: JetFrames) -> ContactKinematics:
-    """Return the gap and the velocities of the rows: along n, t1, t2, and of the rotation about n, t1, t2."""
+def motion_in(
+    element: ContactElement,
+    mechanism: Mechanism,
+    frames: JetFrames,
+    pairs: dict[str, PlacedBoxes] | None = None,
+) -> ContactKinematics:
+    """Return the gap and the velocities of the rows: along n, t1, t2, and of the rotation about n, t1, t2.
+
+    ``pairs`` collects pairs of boxes, which have many places, by name.
+    """
     if isinstance(element, Contact):
         return _on_plane(element, frames)
+    if isinstance(element.feature, Corner | Edges):
+        return _on_box(element, frames, {} if pairs is None else pairs)
     return _on_surface(element, mechanism, frames)
 
 
-def surface_frames(mechanism: Mechanism, equations: Equations) -> ca.SX:
-    """Return 13 numbers for each contact place of geometries in closed form: gap, point, n, t1, t2, in world axes.
+def surface_frames(mechanism: Mechanism, equations: Equations, places: Sequence[SurfaceContact]) -> ca.SX:
+    """Return 13 numbers for each of the contact places of geometries: gap, point, n, t1, t2, in world axes.
 
     Gap and point are in m.
     """
     assert equations.tree is not None
     frames = Frames(equations.tree, links(equations.tree, equations.q, ca.SX.zeros(equations.nv)))
-    found = [motion_in(place, mechanism, frames) for place in mechanism.surface_contacts]
+    pairs: dict[str, PlacedBoxes] = {}
+    found = [motion_in(place, mechanism, frames, pairs) for place in places]
     return ca.vertcat(*(part for one in found for part in (one.gap, one.point, *one.axes)))
 
 
@@ -170,7 +211,50 @@ def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) 
         ways,
         _place(d, ways) if plane else None,
         rolls and pair.width > 1,
+        found.border,
+        _open_gap(found.gap - pair.margin, found.hidden),
     )
+
+
+def _on_box(place: SurfaceContact, frames: JetFrames, pairs: dict[str, PlacedBoxes]) -> ContactKinematics:
+    """Return the contact motion of two boxes at one of their places."""
+    geom, base, pair, feature = place.geom, place.base, place.pair, place.feature
+    first = pair.name not in pairs
+    if first:
+        centre = frames.point(geom.body, geom.pose.position)
+        d, axes = centre - frames.point(base.body, base.pose.position), _axes(base, frames)
+        boxes = BoxPair(geom.size, base.size, axes.T @ d.value, axes.T @ _axes(geom, frames))
+        pairs[pair.name] = PlacedBoxes(frames, centre.value, d, axes, boxes)
+    frames, centre_of_geom, d, axes, boxes = pairs[pair.name]
+    assert isinstance(feature, Corner | Edges)
+    found = boxes.touching(feature)
+    ways, arm = [axes @ way for way in found.axes], axes @ (found.arm - pair.margin * found.axes[0])
+    rates = _rates(frames, place, d, arm, ways, (pair.torsion, pair.rolling))
+    gap = found.gap - pair.margin
+    hurry = None
+    if first:
+        slip, spin = _relative_motion(frames, place, d)
+        hurry = (_size(slip) + float(np.linalg.norm(geom.size)) * _size(spin)) / boxes.clear_way
+    return ContactKinematics(
+        gap,
+        rates[: pair.width],
+        centre_of_geom + arm,
+        ways,
+        None,
+        pair.width > 1,
+        found.border,
+        _open_gap(gap, found.hidden),
+        hurry,
+    )
+
+
+def _size(x: ca.SX) -> ca.SX:
+    return ca.sqrt(ca.sumsqr(x))
+
+
+def _open_gap(gap: ca.SX, hidden: ca.SX | None) -> ca.SX | None:
+    """Return the gap of an open contact, out of reach where it is hidden; None if it never is."""
+    return None if hidden is None else ca.if_else(hidden, OUT_OF_REACH, gap)
 
 
 def _place(d: Jet, ways: Sequence[ca.SX]) -> ca.SX:
@@ -190,9 +274,8 @@ def _rates(
 
     d is the vector between the reference points of the two bodies; the contact point is at ``arm`` from the end of d.
     """
-    turning = frames.turning(element.ground).rate
-    spin = frames.turning(element.body).rate - turning
-    slip = d.rate - cross(turning, d.value) + cross(spin, arm)
+    motion, spin = _relative_motion(frames, element, d)
+    slip = motion + cross(spin, arm)
     torsion, rolling = lengths
     rows = [ca.dot(slip, way) for way in ways]
     if torsion or rolling:
@@ -200,6 +283,12 @@ def _rates(
     if rolling:
         rows += [rolling * ca.dot(spin, way) for way in ways[1:]]
     return ca.vertcat(*rows)
+
+
+def _relative_motion(frames: JetFrames, element: ContactElement, d: Jet) -> tuple[ca.SX, ca.SX]:
+    """Return velocity [m/s] and angular velocity [rad/s] of the body at the end of d relative to the ground."""
+    turning = frames.turning(element.ground).rate
+    return d.rate - cross(turning, d.value), frames.turning(element.body).rate - turning
 
 
 def _axes(geom: Geom, frames: JetFrames) -> ca.SX:

@@ -2,6 +2,9 @@
 
 Vectors are in the axes of the base, relative to its centre. The contact point is on the surface of the geom,
 moved along the normal by the margin of the pair.
+
+A place on features is not there where others may touch. Its gap, normal and contact point go on smoothly beyond its
+``border``, so that a phase of a run ends where the place does.
 """
 
 from __future__ import annotations
@@ -11,17 +14,25 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from sarrus.model.mechanism.contact_features import Rim
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
 from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
-from sarrus.symbolic.rows.tolerances import PARALLEL_AXES
+from sarrus.symbolic.rows.tolerances import BORDER_OF_LEVEL, FLAT_CIRCLE, OVERLAP, PARALLEL_AXES
 
 
 class Nearest(NamedTuple):
-    """Gap [m], unit normal away from the base, and the vector from the centre of the geom to its contact point [m]."""
+    """Gap [m], unit normal away from the base, and the vector from the centre of the geom to its contact point [m].
+
+    ``border`` is at most 0 where the place is there; a closed contact opens where it becomes 1. In between another
+    place is there as well, which takes over. None: the place is always there. ``hidden`` is true where the gap does not
+    count while the contact is open: beyond the border, if the gap does not say by itself that the surfaces overlap.
+    """
 
     gap: ca.SX
     normal: ca.SX
     arm: ca.SX
+    border: ca.SX | None = None
+    hidden: ca.SX | None = None
 
 
 def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
@@ -29,12 +40,39 @@ def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
     size, own = [float(x) for x in place.base.size], [float(x) for x in place.geom.size]
     if place.centre is not None:
         away, normal = _from_base(place.base.kind, size, centre)
-        return Nearest(away - place.radius, normal, -place.radius * normal)
+        found = Nearest(away - place.radius, normal, -place.radius * normal)
+        return found if place.feature is None else _of_circle(found, _from_level(rotation) - 1.0, own[0])
+    if isinstance(place.feature, Rim):
+        return _of_rim(place.feature, centre, rotation, own)
     if place.geom.kind == "ellipsoid":
         way = rotation @ (ca.DM(np.square(own[:3])) * rotation[2, :].T)  # E² n, in the axes of the base
         reach = ca.sqrt(way[2])
         return Nearest(centre[2] - reach, ca.SX(ca.DM([0.0, 0.0, 1.0])), -way / reach)
     return _of_axes(centre, rotation[:, 2], own, size)
+
+
+def _of_rim(rim: Rim, centre: ca.SX, rotation: ca.SX, own: list[float]) -> Nearest:
+    """Return the lowest point of the rim of a cylinder above the plane z = 0."""
+    axis, radius = rotation[:, 2], own[0]
+    middle, lean = rim.side * own[1] * axis, _length(axis[:2])
+    down = ca.vertcat(axis[2] * axis[:2] / lean, -lean)
+    normal = ca.SX(ca.DM([0.0, 0.0, 1.0]))
+    gap = centre[2] + middle[2] - radius * lean
+    return _of_circle(Nearest(gap, normal, middle + radius * down), -_from_level(rotation), radius)
+
+
+def _of_circle(found: Nearest, border: ca.SX, radius: float) -> Nearest:
+    """Return a place on a rim with its border; below the plane it counts on either side of it."""
+    hidden = ca.logic_and(border > 0.0, found.gap > -OVERLAP * radius)
+    return found._replace(border=border, hidden=hidden)
+
+
+def _from_level(rotation: ca.SX) -> ca.SX:
+    """Return 0 at the least lean of a cylinder with a lowest point, 1 at a tenth more.
+
+    The lowest point opens at −1, where the corners are there; corners open at 2.
+    """
+    return (_length(rotation[:2, 2]) / FLAT_CIRCLE - 1.0) / BORDER_OF_LEVEL
 
 
 def _of_axes(centre: ca.SX, axis: ca.SX, own: list[float], size: list[float]) -> Nearest:

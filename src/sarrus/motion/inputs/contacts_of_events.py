@@ -1,0 +1,50 @@
+"""`with_closed_forms`: contacts between geometries in closed form for runs by events, whatever steps in time take."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sarrus.base.errors import ArgumentError
+from sarrus.dynamics.model.model import Model
+from sarrus.dynamics.system import System
+from sarrus.kernels.integrate.tableau import TIME_STEPPING
+from sarrus.model.mechanism.surface_contacts import places
+from sarrus.motion.inputs.run_options import AUTO, Stepping
+
+
+def with_closed_forms(system: System, what: str) -> System:
+    """Return the system in which all contacts between geometries have gaps in closed form; or itself.
+
+    Raises `ArgumentError` with ``what`` needs them, and the pair, if a pair has no closed form.
+    """
+    if not system.contact_geometries:
+        return system
+    mechanism = system.mechanism
+    assert mechanism is not None  # only a mechanism has geometries
+    for pair in mechanism.geometry_pairs:
+        if not places(pair, mechanism.geoms):
+            kinds = " and ".join(mechanism.geoms[name].kind for name in (pair.geom1, pair.geom2))
+            raise ArgumentError(
+                f"{system.name}: {what} takes contacts between geometries with gaps in closed form, and {pair.name!r} "
+                f"({kinds}) has none: method={TIME_STEPPING!r} takes all of them",
+                element=pair.name,
+            )
+    found = system.model.cached("contacts in closed form", lambda: _model(system))
+    values = {name: system.parameters[name] for name in found.parameter_values() if name in system.parameters}
+    return System.of_model(found, values, system.options)
+
+
+def goes_by_events(stepping: Stepping) -> bool:
+    """Tell whether method or tolerances ask for runs from event to event."""
+    free = stepping.method in (None, AUTO)
+    return (
+        (stepping.rtol is not None or stepping.atol is not None) if free else stepping.method != TIME_STEPPING
+    )
+
+
+def _model(system: System) -> Model:
+    assert system.mechanism is not None
+    mechanism = system.mechanism.snapshot()
+    for name, pair in mechanism.geometry_contacts.items():
+        mechanism.geometry_contacts[name] = replace(pair, closed_form=True)
+    return Model.of_mechanism(mechanism, system.model.driven.targets, None)
