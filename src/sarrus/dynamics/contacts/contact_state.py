@@ -140,7 +140,8 @@ def require_no_narrow_phase(system: Evaluations, what: str) -> None:
 
 def require_no_poisson(system: Evaluations, what: str) -> None:
     """Raise `ArgumentError` if a contact has Poisson's law of restitution, which ``what`` do not support."""
-    for contact in system.equations.friction_contacts:
+    pairs = () if system.mechanism is None else system.mechanism.geometry_pairs
+    for contact in (*system.equations.friction_contacts, *pairs):
         if contact.impact_law == "poisson":
             raise ArgumentError(
                 f"{system.name}: contact {contact.name!r} has impact_law='poisson', which {what} do not support; use a "
