@@ -22,7 +22,7 @@ from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.closed_state import require_on_constraints
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
-from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
+from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.coordinates.choices import (
     AUTOMATIC,
@@ -102,8 +102,6 @@ def linearize_at(
     """
     check_is("linearize_at", system, System)
     acts, found = takes_part(system, contacts), None
-    if acts:
-        require_no_narrow_phase(system, "linear models")
     if isinstance(coordinates, Relation):
         if acts:
             found, tau = without_held(system, q, v, u, t, tau)

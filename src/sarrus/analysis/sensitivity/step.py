@@ -16,7 +16,7 @@ from sarrus.analysis.sensitivity.phase_flow import PhaseFlow, flow_of, require_o
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import positive_number
-from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
+from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.system import System
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
 
@@ -108,8 +108,6 @@ def step_derivatives(
     check_is("step_derivatives", system, System)
     dt = positive_number(dt, f"{system.name}: dt", unit=" [s]", element="dt")
     acts = takes_part(system, contacts)
-    if acts:
-        require_no_narrow_phase(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
     refuse_jumps(system.workspace(), system.normalized(q), t, float(dt), "derivatives of a step")
     x = on_constraints(system, q, v, u, t)
@@ -123,7 +121,7 @@ def step_derivatives(
     end = across(system, flow, begun, h, names) if crosses else flow.step(begun, h)
     states = [point.x[system.parts.q] for point in (begun, end)]
     if acts:
-        require_one_phase(work, begun.x, end.x, applied)
+        require_one_phase(flow, begun.x, end.x, applied)
     refuse_limited(system, np.array(states), np.array([t, t + dt]))
     f, g, p = np.split(flow.in_tangent(end), [flow.size, flow.size + system.nu], axis=1)
     return StepDerivatives(

@@ -141,12 +141,13 @@ def require_no_narrow_phase(system: Evaluations, what: str) -> None:
 def require_no_poisson(system: Evaluations, what: str) -> None:
     """Raise `ArgumentError` if a contact has Poisson's law of restitution, which ``what`` do not support."""
     pairs = () if system.mechanism is None else system.mechanism.geometry_pairs
-    for contact in (*system.equations.friction_contacts, *pairs):
-        if contact.impact_law == "poisson":
+    laws = [(contact.name, contact.impact_law) for contact in system.equations.friction_contacts]
+    for name, law in (*laws, *((pair.name, pair.impact_law) for pair in pairs)):
+        if law == "poisson":
             raise ArgumentError(
-                f"{system.name}: contact {contact.name!r} has impact_law='poisson', which {what} do not support; use a "
+                f"{system.name}: contact {name!r} has impact_law='poisson', which {what} do not support; use a "
                 "single event-driven run (sarrus.simulate without dt, or with method='rk4'), or impact_law='newton'",
-                element=contact.name,
+                element=name,
             )
 
 

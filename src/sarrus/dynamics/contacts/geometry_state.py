@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.contacts.feature_pairs import agrees, proper_pair, touching
 from sarrus.dynamics.contacts.surface_features import (
     Body,
     ContactRates,
@@ -25,6 +26,7 @@ from sarrus.dynamics.contacts.surface_features import (
     cross,
     feature_at,
 )
+from sarrus.dynamics.contacts.tolerances import EXACT
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.model.mechanism.elements import CONTACT_ROWS, GeometryContact
 from sarrus.symbolic.multibody.geometry_bodies import geometry_bodies, twists, wrench_force, wrench_stiffness
@@ -68,7 +70,10 @@ class GeometryPoint:
 
 
 class GeometryContacts:
-    """The contact points of geometries at q and t with a gap up to a distance, and their rows J (m × nv)."""
+    """The contact points of geometries at q and t with a gap up to a distance, and their rows J (m × nv).
+
+    Normals, points and gaps are those of the features of both surfaces, where they agree with the narrow phase.
+    """
 
     def __init__(self, system: Evaluations, q: Array, t: float, within: float) -> None:
         self.system, self.q, self.t, self.still = system, q, t, np.zeros(system.nv)
@@ -102,14 +107,41 @@ class GeometryContacts:
                     (features[0], features[1]),
                 )
             )
+        self._refine(system.characteristic.length)
+
+    def _refine(self, length: float) -> None:
+        """Replace normals, points, gaps and rows that the features know more exactly than the narrow phase."""
+        for k, one in enumerate(self.points):
+            pair = proper_pair(one.features, one.point, one.axes[0], one.pair.margin)
+            distance = one.gap + one.pair.margin
+            found = touching(pair, one.axes[0])
+            error = max(
+                float(np.abs(found.normal - one.axes[0]).max()),
+                float(np.abs([found.gap - distance, *(found.point - one.point)]).max()) / length,
+            )
+            if error <= EXACT or pair.borders or not agrees(found, distance, one.axes[0], length):
+                continue
+            n = found.normal
+            first, second = one.features
+            self.points[k] = exact = replace(
+                one,
+                gap=found.gap - one.pair.margin,
+                point=found.point,
+                axes=np.array([n, *_tangents(n)]),
+                features=(first._replace(outward=n), second._replace(outward=-n)),
+            )
+            for row, unit in zip(range(exact.rows.start, exact.rows.stop), np.eye(exact.pair.width)):
+                total = np.zeros((self.count, 6))
+                add_wrench(total, exact.bodies, self._origins(exact), exact.point, *exact.wrench(unit))
+                self.rows[row] = self.generalized(total.ravel())
 
     def _feature(
         self, arrays: GeometryArrays, surface: Surface, geom: int, point: Array, outward: Array
     ) -> Feature:
         """Return the feature of a geometry at a point of its surface, in world axes."""
-        rotation = arrays.data.geom_xmat[geom].reshape(3, 3)
-        found = feature_at(surface, rotation.T @ (point - arrays.data.geom_xpos[geom]), rotation.T @ outward)
-        return Feature(rotation @ found.radii @ rotation.T, found.flat @ rotation.T)
+        rotation, position = arrays.data.geom_xmat[geom].reshape(3, 3), arrays.data.geom_xpos[geom]
+        found = feature_at(surface, rotation.T @ (point - position), rotation.T @ outward)
+        return found.placed(rotation, position)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -165,6 +197,19 @@ class GeometryContacts:
     def generalized(self, wrenches: Array) -> Array:
         """Return the generalized force (nv,) of wrenches on the bodies, as of `wrenches`."""
         return generalized(self.system, self.q, self.t, wrenches)
+
+    def relative_motion(self, one: GeometryPoint, length: float) -> Array:
+        """Return the rows (6 × nv) of the velocity of the second body relative to the first at a contact point [m/s].
+
+        The last three are those of the angular velocity, times a length [m].
+        """
+        rows = list[Array]()
+        for force, moment in ((np.eye(3), np.zeros((3, 3))), (np.zeros((3, 3)), length * np.eye(3))):
+            for each in zip(force, moment):
+                total = np.zeros((self.count, 6))
+                add_wrench(total, one.bodies, self._origins(one), one.point, *each)
+                rows.append(self.generalized(total.ravel()))
+        return np.array(rows)
 
     def stiffness_times(self, forces: Array, way: Array) -> Array:
         """Return −d/ds (Jᵀ r) (nv,) along a velocity, with the forces r on the rows constant."""
@@ -233,7 +278,14 @@ def body_names(system: Evaluations) -> list[str]:
 
 def body_origins(system: Evaluations, q: Array, t: float) -> Array:
     """Return the origins (n + 1, 3) [m] of the bodies of `body_names`, zeros in the last row for the ground."""
-    return np.vstack([arrays_of(system).origins(system.pack(q, None, None, t)), np.zeros((1, 3))])
+    return body_placements(system, q, t)[1]
+
+
+def body_placements(system: Evaluations, q: Array, t: float) -> tuple[Array, Array]:
+    """Return rotations (n + 1, 3, 3) and origins (n + 1, 3) [m] of the bodies of `body_names`, then of the ground."""
+    found = arrays_of(system).placements(system.pack(q, None, None, t))
+    rotations = np.concatenate([found[:, 3:].reshape(-1, 3, 3), np.eye(3)[None]])
+    return rotations, np.vstack([found[:, :3], np.zeros((1, 3))])
 
 
 def generalized(system: Evaluations, q: Array, t: float, wrenches: Array) -> Array:
