@@ -20,6 +20,7 @@ from sarrus.dynamics.contacts.surface_features import Feature, cross
 from sarrus.dynamics.contacts.tolerances import (
     FEATURE_GAP,
     FEATURE_NORMAL,
+    FEATURE_POINT,
     NORMAL_FOUND,
     NORMAL_STEPS,
     ON_FEATURE,
@@ -93,10 +94,15 @@ def touching(pair: ProperPair, normal: Array) -> Touching:
     return Touching(gap, first + 0.5 * gap * n, n)
 
 
-def agrees(found: Touching, gap: float, normal: Array, length: float) -> bool:
-    """Tell whether the features are those that a narrow phase has found, with its gap [m] and normal."""
-    turned = float(np.abs(found.normal - normal).max())
-    return abs(found.gap - gap) <= FEATURE_GAP * length and turned <= FEATURE_NORMAL
+def agrees(pair: ProperPair, found: Touching, given: Touching, length: float) -> bool:
+    """Tell whether the features touch as a narrow phase says: ``given``, with a characteristic length [m]."""
+    sizes = np.concatenate([one.size for one in pair.features])
+    size = float(sizes[sizes > 0.0].min(initial=length))
+    return bool(
+        abs(found.gap - given.gap) <= FEATURE_GAP * length
+        and np.abs(found.normal - given.normal).max() <= FEATURE_NORMAL
+        and np.abs(found.point - given.point).max() <= FEATURE_POINT * size
+    )
 
 
 def _normal(one: Feature, two: Feature, start: Array) -> Array:

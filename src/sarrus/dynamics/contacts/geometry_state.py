@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.feature_pairs import agrees, proper_pair, touching
+from sarrus.dynamics.contacts.feature_pairs import ProperPair, Touching, agrees, proper_pair, touching
 from sarrus.dynamics.contacts.surface_features import (
     Body,
     ContactRates,
@@ -60,6 +60,21 @@ class GeometryPoint:
     def row_names(self) -> tuple[str, ...]:
         """Names of the rows, as ``contact.row``."""
         return tuple(f"{self.name}.{row}" for row in _ROWS[: self.pair.width])
+
+    @property
+    def distance(self) -> float:
+        """Distance of both surfaces [m]: the gap and the margin."""
+        return self.gap + self.pair.margin
+
+    def touching(self, length: float) -> tuple[ProperPair, Touching, bool]:
+        """Return the features that determine the contact, how they touch, and whether as the point says."""
+        pair = proper_pair(self.features, self.point, self.axes[0], self.pair.margin)
+        found = touching(pair, self.axes[0])
+        return (
+            pair,
+            found,
+            agrees(pair, found, Touching(self.distance, self.point, self.axes[0]), length),
+        )
 
     def wrench(self, forces: Array) -> tuple[Array, Array]:
         """Return force (3,) [N] and moment (3,) [N m] on the second body by forces on the rows."""
@@ -112,14 +127,12 @@ class GeometryContacts:
     def _refine(self, length: float) -> None:
         """Replace normals, points, gaps and rows that the features know more exactly than the narrow phase."""
         for k, one in enumerate(self.points):
-            pair = proper_pair(one.features, one.point, one.axes[0], one.pair.margin)
-            distance = one.gap + one.pair.margin
-            found = touching(pair, one.axes[0])
+            pair, found, known = one.touching(length)
             error = max(
                 float(np.abs(found.normal - one.axes[0]).max()),
-                float(np.abs([found.gap - distance, *(found.point - one.point)]).max()) / length,
+                float(np.abs([found.gap - one.distance, *(found.point - one.point)]).max()) / length,
             )
-            if error <= EXACT or pair.borders or not agrees(found, distance, one.axes[0], length):
+            if error <= EXACT or pair.borders or not known:
                 continue
             n = found.normal
             first, second = one.features
@@ -180,7 +193,7 @@ class GeometryContacts:
             Body(own[0] + cross(own[1], one.point - origin), own[1])
             for own, origin in zip(self._of(twist, one), self._origins(one))
         ]
-        return contact_rates(one.features, (bodies[0], bodies[1]), one.axes[0], one.gap + one.pair.margin)
+        return contact_rates(one.features, (bodies[0], bodies[1]), one.axes[0], one.distance)
 
     def wrenches(self, forces: Array) -> Array:
         """Return the wrenches (6 n,) on the n bodies of `geometry_bodies`: force, moment about the body's origin."""

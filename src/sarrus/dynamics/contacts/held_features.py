@@ -17,7 +17,6 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contacts.feature_pairs import proper_pair
 from sarrus.dynamics.contacts.geometry_state import body_names, body_placements
 from sarrus.dynamics.contacts.row_derivatives import slopes_of, tangent_of
 from sarrus.dynamics.contacts.tolerances import NORMAL_FOUND, NORMAL_STEPS
@@ -28,8 +27,7 @@ from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.rows.feature_pairs import PAIR_SIZE, FeatureShape, PairMotion, feature_pair_motion
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.contacts.feature_pairs import proper_pair
-from sarrus.dynamics.contacts.geometry_state import GeometryContacts, GeometryPoint
+    from sarrus.dynamics.contacts.geometry_state import GeometryContacts, GeometryPoint
 
 _NORMAL = slice(30, 33)
 
@@ -40,7 +38,8 @@ class HeldFeature:
 
     ``rows`` are its rows among those of all contacts between geometries. ``rolls`` tells that the contact point moves
     on a body while it sticks. ``borders``: the features are those of other pairs as well, such as a corner on an edge,
-    so that other features touch after most motions.
+    so that other features touch after most motions. ``known`` is False where the features do not touch as the narrow
+    phase says.
     """
 
     name: str
@@ -50,11 +49,7 @@ class HeldFeature:
     numbers: Array
     rolls: bool
     borders: bool
-
-    @property
-    def normal(self) -> Array:
-        """The normal (3,) found last, in world axes."""
-        return self.numbers[_NORMAL]
+    known: bool
 
 
 class HeldFeatures:
@@ -62,9 +57,9 @@ class HeldFeatures:
 
     def __init__(self, system: Evaluations, found: GeometryContacts) -> None:
         self.system, self.count = system, len(found.rows)
-        names = [*body_names(system), WORLD]
+        names, length = [*body_names(system), WORLD], system.characteristic.length
         rotations, positions = body_placements(system, found.q, found.t)
-        self.contacts = tuple(_held(one, names, rotations, positions) for one in found.points)
+        self.contacts = tuple(_held(one, names, rotations, positions, length) for one in found.points)
 
     def motion(self, x: Array) -> tuple[Array, Array, Array, Array]:
         """Return gaps (n,), rows (m × nv), their velocities and biases (m,) at x = [q | v | u | t | p | τ].
@@ -131,8 +126,10 @@ class HeldFeatures:
         return self.system.compiled.named(name, partial(outputs[what], self.system, shape), inputs)
 
 
-def _held(one: GeometryPoint, names: Sequence[str], rotations: Array, positions: Array) -> HeldFeature:
-    features, borders = proper_pair(one.features, one.point, one.axes[0], one.pair.margin)
+def _held(
+    one: GeometryPoint, names: Sequence[str], rotations: Array, positions: Array, length: float
+) -> HeldFeature:
+    (features, borders), _, known = one.touching(length)
     numbers = list[Array]()
     for feature, body in zip(features, one.bodies):
         own = feature.placed(rotations[body].T, -rotations[body].T @ positions[body])
@@ -151,6 +148,7 @@ def _held(one: GeometryPoint, names: Sequence[str], rotations: Array, positions:
         np.concatenate([*numbers, [one.pair.margin, one.pair.torsion, one.pair.rolling]]),
         rolls=width > 3 or (width > 1 and (one.pair.margin > 0.0 or not (any(sharp) or edges))),
         borders=borders,
+        known=known,
     )
 
 

@@ -60,7 +60,7 @@ class Feature(NamedTuple):
         if self.kind == "face":
             return self.centre
         if self.kind == "circle":
-            way = m - (m @ self.axes[:, 2]) * self.axes[:, 2]
+            way = cross(self.axes[:, 2], cross(m, self.axes[:, 2]))
             return self.centre + self.size[0] / np.linalg.norm(way) * way
         if self.kind == "ellipsoid":
             own = self.size * (self.axes.T @ m)

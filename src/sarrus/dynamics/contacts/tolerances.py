@@ -53,6 +53,10 @@ NORMAL_STEPS = 6
 FEATURE_GAP = 1e-6
 FEATURE_NORMAL = 0.1
 
+# [1, of the smallest radius of both features, else of the characteristic length] The same of contact points: corners of
+# the polygon for the end of a cylinder are half a radius apart.
+FEATURE_POINT = 0.05
+
 # [1; 1, of the characteristic length] Normals, gaps and points of the narrow phase that are nearer to those of the
 # features stay: rounding.
 EXACT = 1e-14

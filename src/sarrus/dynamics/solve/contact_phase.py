@@ -25,7 +25,6 @@ from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_mot
 from sarrus.dynamics.contacts.contact_state import ContactRowState, contact_row_state
 from sarrus.dynamics.contacts.row_derivatives import contact_slopes, contact_tangent
 from sarrus.dynamics.contacts.support_reactions import ContactForces
-from sarrus.dynamics.contacts.tolerances import FEATURE_GAP, FEATURE_NORMAL
 from sarrus.dynamics.model.derivatives import Derivatives
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
@@ -194,19 +193,6 @@ class ContactPhase:
         own = product(self.scales[:, None] * self.rows[self.held] / size.columns, null)
         return product(null, ranked(own, relative=RANK_CUT).null) / size.columns[:, None]
 
-    def with_rows_of_features(self, x: Array, state: ContactRowState) -> ContactPhase:
-        """Return the phase with the rows of the features; `SolveError` where they are not those of the narrow phase."""
-        gaps, rows, _, _ = self.motion(x)
-        assert self.features is not None
-        assert state.geometry is not None
-        contacts = (one for one in self.elements if one.name in {c.name for c in self.features.contacts})
-        for one, point, held in zip(contacts, state.geometry.points, self.features.contacts):
-            apart = abs(gaps[self.elements.index(one)] - point.gap)
-            turned = np.abs(held.normal - point.axes[0]).max()
-            if apart > FEATURE_GAP * one.unit or turned > FEATURE_NORMAL:
-                raise _border(self.system, one, _NO_FEATURES, "")
-        return replace(self, rows=rows)
-
     def with_least_friction(self, sticking: Sequence[ContactElement]) -> Array:
         """Return the forces (all rows,) with the same effect on the motion and the least friction where it sticks."""
         null = at_rank(self.constraints, self.rank).null if self.rank else np.eye(self.system.nv)
@@ -373,7 +359,7 @@ def phase_at(
         features=features,
     )
     if features is not None:
-        phase = phase.with_rows_of_features(system.pack(q, v, None, t), state)
+        phase = replace(phase, rows=phase.motion(system.pack(q, v, None, t))[1])
         _refuse_borders(phase, state, where)
     sticking = [one for one, rows, _ in chosen if one.kind == "friction" or len(rows) > 1]
     spent = [one for one in sticking if not _has_room(one, phase.forces)]
@@ -409,15 +395,19 @@ def held_features(system: Evaluations, state: ContactRowState) -> HeldFeatures |
 
 
 def _refuse_borders(phase: ContactPhase, state: ContactRowState, where: str) -> None:
-    """Raise `SolveError` for features that are at their border, unless the two bodies do not move against each other.
+    """Raise `SolveError` for features at their border, such as a corner on an edge, and for those that are not known.
 
-    A corner on an edge is such a border.
+    Borders do not matter for two bodies that do not move against each other.
     """
     assert phase.features is not None
     assert state.geometry is not None
     elements = {one.name: one for one in phase.elements}
     for point, one in zip(state.geometry.points, phase.features.contacts):
-        if one.borders and elements[one.name].rows.start in phase.held:
+        if elements[one.name].rows.start not in phase.held:
+            continue
+        if not one.known:
+            raise _border(phase.system, elements[one.name], _NO_FEATURES, where)
+        if one.borders:
             length = phase.system.characteristic.length
             moved = product(state.geometry.relative_motion(point, length), phase.motions)
             if np.abs(moved).max(initial=0.0) > BORDER * length:

@@ -62,7 +62,7 @@ class _Placed(NamedTuple):
         if self.kind == "face":
             return self.centre
         if self.kind == "circle":
-            return self.centre + self.size[0] * _unit(m - ca.dot(m, self.third) * self.third)
+            return self.centre + self.size[0] * _unit(cross(self.third, cross(m, self.third)))
         if self.kind == "ellipsoid":
             own = self.size * (self.axes.T @ m)
             return self.centre + self.axes @ (self.size * own) / ca.norm_2(own)
