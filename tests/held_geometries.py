@@ -22,6 +22,10 @@ from sarrus.dynamics.contacts.contact_state import contact_row_state
 WITHIN = 0.02
 
 
+class Unknown(Exception):
+    """A narrow phase finds something else than the features say."""
+
+
 class HeldGeometries(HeldPhase):
     """The motion with the modes of contacts between geometries at a state held, by the rows of the narrow phase."""
 
@@ -42,6 +46,8 @@ class HeldGeometries(HeldPhase):
                 if other.pair is point.pair
             ]
             chosen.append(min(there)[1])
+            if not found.geometry.points[numbers.index(chosen[-1])].touching(1.0)[2]:
+                raise Unknown
             rows = found.elements[chosen[-1]].rows
             order += range(rows.start, rows.stop)
         before = [k for k in range(len(found.elements)) if k not in numbers]
@@ -91,7 +97,11 @@ def pressed(system: sr.System, q: Array, rng: np.random.Generator, mode: str) ->
     rows = state.geometry.rows[keep]
     v = rng.normal(size=system.nv) * (1.0 if mode == "slides" else 0.3)
     v -= np.linalg.pinv(rows, rcond=1e-9) @ (rows @ v)
-    normal, place = points[0].axes[0], np.mean([one.point for one in points], axis=0)
+    if not all(one.touching(1.0)[2] for one in points) or len(points) != 1:
+        raise Unknown
+    place = points[0].point
+    row = state.geometry.rows[points[0].rows.start]
+    normal = row[-6:-3]  # on the body
     tau = np.zeros(system.nv)
     turn = system.body_placements(q)[1][-1]
     tau[-6:-3] = -60.0 * normal

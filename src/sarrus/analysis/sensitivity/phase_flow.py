@@ -12,7 +12,7 @@ from sarrus.analysis.sensitivity.tolerances import PHASE_CLOSINGS, SAME_FEATURE,
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.closing.manifold import difference
-from sarrus.dynamics.contacts.contact_elements import Mode, contact_elements
+from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode, contact_elements
 from sarrus.dynamics.contacts.contact_state import (
     ContactRowState,
     all_open,
@@ -35,7 +35,8 @@ class PhaseFlow(Flow):
     """A `Flow` whose rows are those of the constraints and of a `ContactPhase`, with its modes held.
 
     Gaps and velocities of the held rows are projected to zero at the end of a step, as in runs by events; what sticks
-    keeps its place but for the error of the method. Forces that are not unique keep their parts of the start.
+    keeps its place but for the error of the method. Forces that are not unique keep their parts of the start. ``begun``
+    is the state at the start of the last step.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class PhaseFlow(Flow):
         inputs: Sequence[int] = (),
     ) -> None:
         super().__init__(work, x, parameters, inputs)
-        self.phase = phase
+        self.phase, self.begun = phase, x
         self._own = work.nc + np.arange(len(phase.held))
         self.places = np.concatenate([np.arange(work.nh), self._own])
         self.rank_of_rows, self.rank_of_places = phase.ranks(self.rank, self.holonomic_rank, all_rows=True)
@@ -63,9 +64,27 @@ class PhaseFlow(Flow):
         self._close(x)
         return super().start(x)
 
+    def step(self, start: Point, h: float, name: str = "rk4", *, near: bool = False) -> Point:
+        """Return the end of a step; `SolveError` if a contact that slides reverses its slip at a stage."""
+        self.begun = start.x
+        return super().step(start, h, name, near=near)
+
+    def _slips_reverse(self, rates: Array) -> str:
+        """Return a sliding contact whose slip is against that at the start of the step, for velocities of all rows."""
+        before = self.phase.motion(self.begun)[2]
+        sliding = self.phase.sliding
+        return next((s.name for s in sliding if before[s.tails] @ rates[s.tails] <= 0.0), "")
+
     def _at(self, x: Array) -> tuple[ContactPhase, Array]:
         """Return the phase with the rows and slip directions at a stage, and the biases of all rows."""
         _, rows, rates, bias = self.phase.motion(x)
+        if self.phase.sliding and (name := self._slips_reverse(rates)):
+            t = float(self.begun[self.work.parts.t])
+            raise SolveError(
+                f"{self.work.name}: no derivatives of the step from t = {t:g} s, in which the mode of {name!r} "
+                "changes: its slip reverses. Take shorter steps, a part of the motion in one phase, or contacts=False",
+                element=name,
+            )
         sliding = tuple(one.with_slip(rates[one.tails]) for one in self.phase.sliding)
         return replace(self.phase, rows=rows, sliding=sliding), bias
 
@@ -180,6 +199,13 @@ def _solved(work: Workspace, x: Array, throw: bool) -> ForwardDynamics:
     return accelerate(work, free, x[parts.tau], throw)
 
 
+def answer_under(work: Workspace, x: Array, tau: Array) -> ForwardDynamics:
+    """Return forward dynamics with contacts at x, under τ in place of that of x; not refused if there are no forces."""
+    given = x.copy()
+    given[work.parts.tau] = tau
+    return _solved(work, given, throw=False)
+
+
 def require_one_phase(flow: Flow, x: Array, end: Array, tau: Array) -> None:
     """Raise `SolveError` if contacts, stops or dry friction change a mode between two states of a motion.
 
@@ -230,30 +256,33 @@ def other_features(
     ``before`` are the modes of the phase, ``modes`` those at x by the names of ``found``. Contacts with the same normal
     row are the same.
     """
-    phase = flow.phase if isinstance(flow, PhaseFlow) else None
     points = () if found.geometry is None else found.geometry.points
     closed = {one.name for one in points if modes.get(one.name, Mode.OPEN) is not Mode.OPEN}
     own = [one for one in found.elements if one.name in closed]
-    if phase is None or phase.features is None:
+    if not isinstance(flow, PhaseFlow) or flow.phase.features is None:
         return own[0].name if own else ""
+    phase = flow.phase
     _, rows, rates, _ = phase.motion(x)
-    held = {one.name for one in phase.features.contacts}
-    for one in phase.elements:
-        if one.name not in held or before[one.name] is Mode.OPEN:
-            continue
+    names = {one.name for one in flow.phase.features.contacts}
+    held = [one for one in phase.elements if one.name in names and before[one.name] is not Mode.OPEN]
+
+    def are_same(one: ContactElement, other: ContactElement) -> bool:
         normal = rows[one.rows.start]
-        same = [
-            other
-            for other in own
-            if np.abs(found.rows[other.rows.start] - normal).max() <= SAME_FEATURE * np.abs(normal).max()
-        ]
-        if not same or modes[same[0].name] is not before[one.name]:
+        return bool(
+            np.abs(found.rows[other.rows.start] - normal).max() <= SAME_FEATURE * np.abs(normal).max()
+        )
+
+    new = [other.name for other in own if not any(are_same(one, other) for one in held)]
+    if new:
+        return new[0]
+    begun = phase.motion(flow.begun)[2]
+    slides = {one.name for one in phase.sliding}
+    for one in held:
+        same = [modes[other.name] for other in own if are_same(one, other)]
+        turns = one.name in slides and begun[one.tails] @ rates[one.tails] <= 0.0
+        if before[one.name] not in same or turns:
             return one.name
-        own.remove(same[0])
-        slip = next((other.slip for other in phase.sliding if other.name == one.name), None)
-        if slip is not None and slip @ rates[one.tails] <= 0.0:
-            return one.name
-    return own[0].name if own else ""
+    return ""
 
 
 def _meets(work: Workspace, states: Sequence[_State]) -> str:
@@ -268,10 +297,9 @@ def _meets(work: Workspace, states: Sequence[_State]) -> str:
 
 def _modes(work: Workspace, found: ContactRowState, x: Array, tau: Array) -> Mapping[str, Mode]:
     """Return the modes at a state under τ; contacts that hit, or are below their planes, stick."""
-    every, given = dict.fromkeys((one.name for one in found.elements), Mode.OPEN), x.copy()
-    given[work.parts.tau] = tau
+    every = dict.fromkeys((one.name for one in found.elements), Mode.OPEN)
     try:
-        answer = _solved(work, given, throw=False).contacts
+        answer = answer_under(work, x, tau).contacts
     except ArgumentError as error:
         return every | ({error.element: Mode.STICKING} if error.element in every else {})
     if answer is None:
