@@ -84,7 +84,9 @@ def linearize_at(
         is constant. ``model.contacts`` has modes and forces, with the names of contacts on whose shares of the load the
         model depends although statics does not determine them (``ambiguous``; shares as in runs). At a border of
         modes (a closed contact without force, slip that begins, friction at its limit) derivatives are one-sided:
-        `SolveError` with the name. Contacts between geometries without closed form are an `ArgumentError`.
+        `SolveError` with the name. Contacts between geometries without closed form keep the features that touch: a
+        corner on a face, two edges, a rim or curved sides. Features at a border (a corner on an edge) are an error with
+        the name, unless the two bodies do not move against each other.
 
     Redundant rows change nothing: λ is not unique, the model is. Rows that contradict each other by less than 1e-6 (as
     printed digits do) count as redundant. Massless bodies are allowed if M is positive definite on the motions that the

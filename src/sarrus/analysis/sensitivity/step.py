@@ -97,10 +97,10 @@ def step_derivatives(
     Raises
     ------
     ArgumentError
-        q or v violate the constraints by more than 1e-5; an unknown name; contacts between geometries without closed
-        form; a drive whose speed jumps in the step.
+        q or v violate the constraints by more than 1e-5; an unknown name; a drive whose speed jumps in the step.
     SolveError
-        A contact, stop or dry friction is at a border of modes, or its mode changes in the step (the time is given); an
+        A contact, stop or dry friction is at a border of modes, or its mode changes in the step (the time is given), or
+        other features of geometries touch at its end; an
         activation is at its limit or reaches it in the step; a stage has no acceleration, a lower rank,
         or contradicting constraints; neighbouring motions turn back or take another branch at a singular
         configuration in the step, in the start or in a parameter, which is named.

@@ -127,17 +127,6 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
     return bool(system.contact_geometries or contact_elements(system))
 
 
-def require_no_narrow_phase(system: Evaluations, what: str) -> None:
-    """Raise `ArgumentError` for contacts between geometries without closed form, which ``what`` does not support."""
-    if system.contact_geometries:
-        name = system.contact_geometries[0]
-        raise ArgumentError(
-            f"{system.name}: {what} do not support contacts between geometries without closed form, such as {name!r}; "
-            "contacts=False leaves all contacts out",
-            element=name,
-        )
-
-
 def require_no_poisson(system: Evaluations, what: str) -> None:
     """Raise `ArgumentError` if a contact has Poisson's law of restitution, which ``what`` do not support."""
     pairs = () if system.mechanism is None else system.mechanism.geometry_pairs

@@ -110,6 +110,7 @@ class GeometryArrays:
         ones = [names.index(c.geom1) for c in contacts]
         others = [names.index(c.geom2) for c in contacts]
         pairs, addresses, general = functions(self.model, ones, others)
+        self.general = tuple(map(bool, general))
         radii = bounding_radii(self.model)
         table.pairs = len(pairs)
         self.reversed_pairs = [pair[0] != one for pair, one in zip(pairs, ones)]

@@ -122,11 +122,14 @@ class GeometryContacts:
                     (features[0], features[1]),
                 )
             )
-        self._refine(system.characteristic.length)
+        # MuJoCo's functions for single pairs of kinds, such as box and box, are exact
+        self._refine([k for k, seen in enumerate(found) if arrays.general[int(seen.pair)]])
 
-    def _refine(self, length: float) -> None:
+    def _refine(self, which: Sequence[int]) -> None:
         """Replace normals, points, gaps and rows that the features know more exactly than the narrow phase."""
-        for k, one in enumerate(self.points):
+        length = self.system.characteristic.length
+        for k in which:
+            one = self.points[k]
             pair, found, known = one.touching(length)
             error = max(
                 float(np.abs(found.normal - one.axes[0]).max()),
