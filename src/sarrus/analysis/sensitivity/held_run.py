@@ -8,7 +8,6 @@ import numpy as np
 
 from sarrus.analysis.sensitivity.flow import Flow, Point
 from sarrus.analysis.sensitivity.phase_flow import answer_under, require_one_phase
-from sarrus.analysis.sensitivity.tolerances import WHOLE_STEPS
 from sarrus.base.arrays import Array
 from sarrus.dynamics.impacts.activity import switch_off, switch_on
 from sarrus.dynamics.model.state_functions import StateFunction
@@ -16,6 +15,7 @@ from sarrus.dynamics.model.units import labels
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.motion.inputs.inputs import sampled
+from sarrus.motion.loop.tolerances import WHOLE_STEPS
 from sarrus.motion.records.conditioning import condition_numbers
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.symbolic.equations.equations import stick_parameter

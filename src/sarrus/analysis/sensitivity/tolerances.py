@@ -71,6 +71,3 @@ PHASE_CLOSINGS = 3
 # [1, of the largest entry of the row] Normal rows of contacts between geometries that are nearer are of one pair of
 # features: those of MuJoCo's points are right to 1e-9 where the features are known.
 SAME_FEATURE = 1e-6
-
-# [steps] A duration that is longer than whole steps by less ends with them: rounding of printed digits.
-WHOLE_STEPS = 1e-9

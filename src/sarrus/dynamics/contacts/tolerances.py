@@ -47,10 +47,12 @@ NORMAL_FOUND = 1e-15
 # [iterations] Iterations for the normal of a pair of features at most; MuJoCo's, right to 1e-5, needs two.
 NORMAL_STEPS = 6
 
-# [1, of the characteristic length; 1] Gaps and unit normals of a pair of features that differ by more from those of the
-# narrow phase belong to other features. Those of MuJoCo are right to 1e-6 lengths and 1e-5, but normals of edges that
-# are nearly parallel, and of rims, may be wrong by 0.1.
+# [1, of the characteristic length] A gap of a pair of features that differs by more from that of the narrow phase
+# belongs to other features: MuJoCo's are right to 1e-6 lengths.
 FEATURE_GAP = 1e-6
+
+# [1] The same of unit normals. MuJoCo's are right to 1e-5, but those of edges that are nearly parallel, and of rims,
+# may be wrong by 0.1.
 FEATURE_NORMAL = 0.1
 
 # [1, of the smallest radius of both features, else of the characteristic length] The same of contact points: corners of
