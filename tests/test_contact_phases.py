@@ -93,6 +93,16 @@ def test_models_name_contacts_whose_shares_they_depend_on() -> None:
     assert four.contacts.ambiguous == ("c0", "c1", "c2", "c3")
     assert three.contacts is not None
     assert three.contacts.ambiguous == ()
+    for corners in (4, 3):
+        system, tau = crate(corners), np.array([0, 0, 0, 1.0, -1.0, 0])
+        step = sr.sensitivity.step_derivatives(system, AT_REST, slides, tau=tau)
+        assert step.ambiguous == (("c0", "c1", "c2", "c3") if corners == 4 else ())
+    motion = sr.sensitivity.motion_derivatives(
+        crate(4), AT_REST, slides, duration=2e-3, force=lambda q, v, t: ca.DM(tau)
+    )
+    assert motion.ambiguous == ("c0", "c1", "c2", "c3")
+    straight = sr.sensitivity.step_derivatives(crate(4), AT_REST, [2.0, 0, 0, 0, 0, 0])
+    assert straight.ambiguous == ()  # all shares that statics allows have the same derivatives
 
 
 def test_what_sticks_is_no_state() -> None:

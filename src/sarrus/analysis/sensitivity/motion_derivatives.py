@@ -50,6 +50,8 @@ class MotionSensitivity:
     by_start : (N, n, n) with respect to the start: changes of state are (ϑ, δv) with q ⊕ ϑ, and activations, as in
         `StepDerivatives`. If the start depends on p, dx/dp = (along, dv) + by_start · (dϑ₀/dp, dv₀/dp).
     names : entries of these changes. trajectory : the motion, all steps recorded.
+    ambiguous : sliding contacts on whose shares of the load the derivatives at the start depend, as in
+        `StepDerivatives`.
     """
 
     t: Array
@@ -64,6 +66,7 @@ class MotionSensitivity:
     velocity_names: tuple[str, ...]
     parameter_names: tuple[str, ...]
     trajectory: Trajectory
+    ambiguous: tuple[str, ...] = ()
 
 
 def motion_derivatives(
@@ -156,6 +159,7 @@ def motion_derivatives(
         velocity_names=tuple(system.velocity_names),
         parameter_names=names,
         trajectory=run,
+        ambiguous=flow.ambiguous(flow.start(start)) if isinstance(flow, PhaseFlow) else (),
     )
 
 

@@ -27,7 +27,7 @@ from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.contact.tolerances import AT_BOUND
 from sarrus.kernels.linalg.dense import product
-from sarrus.kernels.linalg.projected import acceleration_change
+from sarrus.kernels.linalg.projected import acceleration_change, unpushed_by
 from sarrus.kernels.linalg.ranked import at_rank
 
 
@@ -68,6 +68,18 @@ class PhaseFlow(Flow):
         """Return the end of a step; `SolveError` if a contact that slides reverses its slip at a stage."""
         self.begun = start.x
         return super().step(start, h, name, near=near)
+
+    def ambiguous(self, point: Point) -> tuple[str, ...]:
+        """Return the sliding contacts whose open shares of the load change the derivatives at a state of the phase."""
+        self.begun = point.x
+        a = self._terms(point, first=True)[1][self.work.nq :]
+        phase, nv = self._at(point.x)[0], self.work.nv
+        own = self._jacobian(point.x)
+        by, order = phase.scales[:, None], phase.order
+        rows = at_rank(np.vstack([own, by * phase.rows[phase.held]])[order], self.rank_of_rows)
+        unpushed = unpushed_by(rows, np.vstack([own, by * phase.push])[order])
+        changes = self.in_tangent(point)[: 2 * nv, : 2 * nv]
+        return phase.ambiguous(point.x, a, rows.left_null, unpushed, changes)
 
     def _slips_reverse(self, rates: Array) -> str:
         """Return a sliding contact whose slip is against that at the start of the step, for velocities of all rows."""

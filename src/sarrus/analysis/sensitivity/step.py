@@ -41,6 +41,8 @@ class StepDerivatives:
     q, v : (nq,), (nv,) the state at the end of the step.
     t, dt : begin of the step and its length [s].
     rank : rank of A.
+    ambiguous : sliding contacts on whose shares of the load the derivatives depend although statics does not determine
+        them, as in `sr.linearize_at`; shares are those of runs.
     """
 
     F: Array
@@ -54,6 +56,7 @@ class StepDerivatives:
     names: tuple[str, ...]
     input_names: tuple[str, ...]
     parameter_names: tuple[str, ...]
+    ambiguous: tuple[str, ...] = ()
 
 
 def step_derivatives(
@@ -136,6 +139,7 @@ def step_derivatives(
         names=change_names(system),
         input_names=tuple(system.actuator_names),
         parameter_names=names,
+        ambiguous=flow.ambiguous(begun) if isinstance(flow, PhaseFlow) else (),
     )
 
 

@@ -29,7 +29,7 @@ from sarrus.dynamics.model.derivatives import Derivatives
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.dynamics.results import ForwardDynamics
-from sarrus.dynamics.solve.tolerances import BORDER
+from sarrus.dynamics.solve.tolerances import BORDER, SHARES_MATTER
 from sarrus.kernels.contact.tolerances import AT_BOUND, still_speed
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import at_rank, ranked
@@ -192,6 +192,28 @@ class ContactPhase:
         null = at_rank(even, self.rank).null if self.rank else np.eye(self.system.nv)
         own = product(self.scales[:, None] * self.rows[self.held] / size.columns, null)
         return product(null, ranked(own, relative=RANK_CUT).null) / size.columns[:, None]
+
+    def ambiguous(
+        self, x: Array, a: Array, left_null: Array, unpushed: Array, tangent: Array
+    ) -> tuple[str, ...]:
+        """Return the sliding contacts whose shares of the load change derivatives although statics leaves them open.
+
+        Their friction turns with the slip, each by its own normal force. ``left_null`` are the combinations of the rows
+        of `extended` that vanish, ``unpushed`` (nv, …) motions on which forces on the rows do no work, ``tangent``
+        (2 nv, …) changes of (ϑ, v) that the rows allow.
+        """
+        if not self.sliding or left_null.shape[1] == 0:
+            return ()
+        weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, left_null.shape[1]))
+        shares, nv = self.split(product(left_null, weights))[1], self.system.nv
+        slip_q, sizes = self.tangent(x, a, self.forces)["slip_q"], list[float]()
+        for forces in (shares / np.abs(shares).max(), self.forces / np.abs(self.forces).max()):
+            turned = self.turning(np.hstack([slip_q[:, :nv], self.rows]), forces)
+            sizes.append(float(np.linalg.norm(product(unpushed.T, turned, tangent))))
+        if not sizes[0] > SHARES_MATTER * sizes[1]:
+            return ()
+        most = np.abs(shares).max()
+        return tuple(one.name for one in self.sliding if abs(shares[one.normal]) > SHARES_MATTER * most)
 
     def with_least_friction(self, sticking: Sequence[ContactElement]) -> Array:
         """Return the forces (all rows,) with the same effect on the motion and the least friction where it sticks."""
