@@ -230,6 +230,30 @@ def test_a_step_in_which_other_features_touch_is_refused() -> None:
     assert sr.sensitivity.step_derivatives(system, q, v, dt=5e-4).v[8] < -1.0
 
 
+def test_a_ball_on_terrain_rolls_on_its_triangle_and_not_on_a_ridge() -> None:
+    """On a slope of a height field it rolls as on a plane; on a ridge derivatives are refused."""
+    tilt, width = 0.2, np.linspace(-1.0, 1.0, 5)
+    for ridge in (False, True):
+        mechanism = scene("terrain", floor=False)
+        heights = np.tile(1.0 - np.abs(width) if ridge else 0.5 * (1.0 - width), (5, 1))
+        rise = np.tan(tilt) * (1.0 if ridge else 2.0)
+        mechanism.add_geom("ground", "world", "hfield", (1.0, 1.0, rise, 0.1), heights=heights)
+        add_free(mechanism, "ball", "sphere", (0.1,))
+        mechanism.add_geometry_contacts(friction_coefficient=1.0)
+        system = sr.System(mechanism)
+        q = system.neutral()
+        if ridge:
+            q[:3] = 0.0, 0.05, rise + 0.1
+            with pytest.raises(SolveError, match=r"contact 'ground-ball.1' touches where a corner, an edge"):
+                sr.linearize_at(system, q)
+            continue
+        q[:3] = np.array([0.1, 0.05, 0.9 * np.tan(tilt)]) + 0.1 * np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+        model = sr.linearize_at(system, q)
+        speed = model.affine[model.names.index("ball.vx.rate")]
+        assert speed == pytest.approx(5 / 7 * G * np.sin(tilt) * np.cos(tilt), rel=1e-6)
+        assert np.abs(model.A[model.names.index("ball.vx.rate")]).max() < 1e-6  # a plane has no stiffness
+
+
 # --- motions --------------------------------------------------------------------------------------------
 
 

@@ -36,7 +36,7 @@ class PhaseFlow(Flow):
 
     Gaps and velocities of the held rows are projected to zero at the end of a step, as in runs by events; what sticks
     keeps its place but for the error of the method. Forces that are not unique keep their parts of the start. ``begun``
-    is the state at the start of the last step.
+    is the state at the start of the last step, ``rates_begun`` the velocities of all rows there.
     """
 
     def __init__(
@@ -48,7 +48,8 @@ class PhaseFlow(Flow):
         inputs: Sequence[int] = (),
     ) -> None:
         super().__init__(work, x, parameters, inputs)
-        self.phase, self.begun = phase, x
+        self.phase = phase
+        self._begin(x)
         self._own = work.nc + np.arange(len(phase.held))
         self.places = np.concatenate([np.arange(work.nh), self._own])
         self.rank_of_rows, self.rank_of_places = phase.ranks(self.rank, self.holonomic_rank, all_rows=True)
@@ -66,12 +67,16 @@ class PhaseFlow(Flow):
 
     def step(self, start: Point, h: float, name: str = "rk4", *, near: bool = False) -> Point:
         """Return the end of a step; `SolveError` if a contact that slides reverses its slip at a stage."""
-        self.begun = start.x
+        self._begin(start.x)
         return super().step(start, h, name, near=near)
+
+    def _begin(self, x: Array) -> None:
+        """Let slips be compared with those at x from now on."""
+        self.begun, self.rates_begun = x, self.phase.motion(x)[2]
 
     def ambiguous(self, point: Point) -> tuple[str, ...]:
         """Return the sliding contacts whose open shares of the load change the derivatives at a state of the phase."""
-        self.begun = point.x
+        self._begin(point.x)
         a = self._terms(point, first=True)[1][self.work.nq :]
         phase, nv = self._at(point.x)[0], self.work.nv
         own = self._jacobian(point.x)
@@ -83,8 +88,7 @@ class PhaseFlow(Flow):
 
     def _slips_reverse(self, rates: Array) -> str:
         """Return a sliding contact whose slip is against that at the start of the step, for velocities of all rows."""
-        before = self.phase.motion(self.begun)[2]
-        sliding = self.phase.sliding
+        before, sliding = self.rates_begun, self.phase.sliding
         return next((s.name for s in sliding if before[s.tails] @ rates[s.tails] <= 0.0), "")
 
     def _at(self, x: Array) -> tuple[ContactPhase, Array]:
@@ -287,7 +291,7 @@ def other_features(
     new = [other.name for other in own if not any(are_same(one, other) for one in held)]
     if new:
         return new[0]
-    begun = phase.motion(flow.begun)[2]
+    begun = flow.rates_begun
     slides = {one.name for one in phase.sliding}
     for one in held:
         same = [modes[other.name] for other in own if are_same(one, other)]

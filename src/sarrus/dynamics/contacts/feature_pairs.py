@@ -55,7 +55,9 @@ def proper_pair(features: tuple[Feature, Feature], point: Array, normal: Array, 
     """
     first, second = features
     kinds = {first.kind, second.kind}
-    if kinds == {"line"}:
+    if "ridge" in kinds:
+        pass
+    elif kinds == {"line"}:
         turn = cross(first.axes[:, 2], second.axes[:, 2])
         if np.linalg.norm(turn) > ON_FEATURE:
             if turn @ normal < 0.0:

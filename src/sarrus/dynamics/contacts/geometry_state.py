@@ -70,11 +70,8 @@ class GeometryPoint:
         """Return the features that determine the contact, how they touch, and whether as the point says."""
         pair = proper_pair(self.features, self.point, self.axes[0], self.pair.margin)
         found = touching(pair, self.axes[0])
-        return (
-            pair,
-            found,
-            agrees(pair, found, Touching(self.distance, self.point, self.axes[0]), length),
-        )
+        known = agrees(pair, found, Touching(self.distance, self.point, self.axes[0]), length)
+        return pair, found, known and all(one.kind != "ridge" for one in self.features)
 
     def wrench(self, forces: Array) -> tuple[Array, Array]:
         """Return force (3,) [N] and moment (3,) [N m] on the second body by forces on the rows."""

@@ -36,9 +36,10 @@ class Feature(NamedTuple):
     """What of a surface touches, with the unit ``outward`` normal (3,) there.
 
     ``kind`` is "point" (a corner, or a ball about it), "line" (an edge, or a round side about it), "circle" (a rim),
-    "face" or "ellipsoid". ``centre`` (3,) [m] is the point, a point of the line or face, or the centre; ``axes`` (3, 3)
-    has as its third column the direction of the line, the axis of the circle or the normal of the face; an ellipsoid
-    has its half-axes along all three. ``size`` (3,) [m] are radii: of the ball, side or circle the first one.
+    "face", "ellipsoid", or "ridge" for an edge or a corner of a height field, of which only the normal is known.
+    ``centre`` (3,) [m] is the point, a point of the line or face, or the centre; ``axes`` (3, 3) has as its third
+    column the direction of the line, the axis of the circle or the normal of the face; an ellipsoid has its half-axes
+    along all three. ``size`` (3,) [m] are radii: of the ball, side or circle the first one.
     """
 
     kind: str
@@ -57,7 +58,7 @@ class Feature(NamedTuple):
 
     def farthest(self, m: Array) -> Array:
         """Return the farthest point along the unit vector m, of a line or face the one at its centre."""
-        if self.kind == "face":
+        if self.kind in ("face", "ridge"):
             return self.centre
         if self.kind == "circle":
             way = cross(self.axes[:, 2], cross(m, self.axes[:, 2]))
@@ -71,7 +72,7 @@ class Feature(NamedTuple):
     def curvature(self) -> Curvature:
         """Radii of curvature and flat directions at the contact."""
         m, third, r = self.outward, self.axes[:, 2], float(self.size[0])
-        if self.kind == "face":
+        if self.kind in ("face", "ridge"):
             return Curvature(np.zeros((3, 3)), _plane(m))
         if self.kind == "ellipsoid":
             square = self.axes @ np.diag(self.size**2) @ self.axes.T
@@ -112,7 +113,8 @@ class ContactRates(NamedTuple):
 class Surface(NamedTuple):
     """A geometry for `feature_at`: its kind, sizes [m] and bounding radius [m].
 
-    Of a mesh the corners, the edges and the planes n · x + c = 0 (n, 4) of its convex hull.
+    Of a mesh the corners, the edges and the planes n · x + c = 0 (n, 4) of its convex hull; of a height field the
+    ``heights`` (rows along y, columns along x) [m].
     """
 
     kind: str
@@ -121,11 +123,19 @@ class Surface(NamedTuple):
     corners: Array
     edges: Array
     planes: Array
+    heights: Array = _NO_WAYS
 
 
 def surface_of(model: Any, kind: str, number: int) -> Surface:
     """Return the surface of a geom of MuJoCo's model; a mesh has the corners and edges of its convex hull."""
     size, radius = np.array(model.geom_size[number]), float(model.geom_rbound[number])
+    if kind == "hfield":
+        own = int(model.geom_dataid[number])
+        rows, columns = int(model.hfield_nrow[own]), int(model.hfield_ncol[own])
+        size, first = np.array(model.hfield_size[own]), int(model.hfield_adr[own])
+        heights = size[2] * np.array(model.hfield_data[first : first + rows * columns], dtype=float)
+        none = np.zeros((0, 2), dtype=int), np.zeros((0, 4))
+        return Surface(kind, size, radius, _NO_WAYS, *none, heights.reshape(rows, columns))
     if kind != "mesh":
         return Surface(kind, size, radius, _NO_WAYS, np.zeros((0, 2), dtype=int), np.zeros((0, 4)))
     from scipy.spatial import ConvexHull  # here: it takes long to import
@@ -220,6 +230,8 @@ def feature_at(surface: Surface, x: Array, m: Array) -> Feature:
         return _feature("face", own, m, 0.0, normal)
     if surface.kind == "mesh":
         return _on_hull(surface, x, m, near)
+    if surface.kind == "hfield":
+        return _on_heights(surface, x, m)
     if surface.kind == "plane":
         return _feature("face", np.array([x[0], x[1], 0.0]), m, 0.0, _UNITS[2])
     return _feature("face", x, m, 0.0, m)
@@ -236,6 +248,28 @@ def _plane(m: Array) -> Array:
     first = cross(_UNITS[int(np.argmin(np.abs(m)))], m)
     first /= np.linalg.norm(first)
     return np.array([first, cross(m, first)])
+
+
+def _on_heights(surface: Surface, x: Array, m: Array) -> Feature:
+    """Return the triangle of a height field at x, or a ridge where the normal is not that of the triangle.
+
+    MuJoCo divides each cell along the diagonal from its corner with the lowest x and y.
+    """
+    heights, half = surface.heights, surface.size[:2]
+    count = np.array(heights.shape[::-1]) - 1
+    width = 2.0 * half / count
+    cell = np.clip(((x[:2] + half) // width).astype(int), 0, count - 1)
+    part = (x[:2] + half) / width - cell
+    (c, r), low = cell, heights[cell[1], cell[0]]
+    high = heights[r + 1, c + 1]
+    turn = heights[r + 1, c] if part[1] >= part[0] else heights[r, c + 1]
+    slope = np.array([high - turn, turn - low] if part[1] >= part[0] else [turn - low, high - turn]) / width
+    normal = np.array([*-slope, 1.0])
+    normal /= np.linalg.norm(normal)
+    if float(normal @ m) < 1.0 - FLAT_SURFACE:
+        return _feature("ridge", x, m, 0.0, m)
+    height = low + slope @ (part * width)
+    return _feature("face", np.array([x[0], x[1], height]), m, 0.0, normal)
 
 
 def _on_hull(surface: Surface, x: Array, m: Array, near: float) -> Feature:
