@@ -325,6 +325,25 @@ although statics does not determine them; the shares are then those of runs. At 
 one-sided: a closed contact without force, slip that begins, a sticking contact with all the friction that it can have.
 There the error names the contact. `contacts=False` leaves contacts, stops and dry friction out.
 
+Boxes, cylinders, capsules, ellipsoids, meshes and height fields keep the features that touch: a corner on a face, two
+edges, a rim, two curved sides with their curvatures. An egg that stands on a ball rocks, and falls if it is too high:
+
+```python
+for height in (0.1, 0.2):
+    egg = sr.Mechanism("egg")
+    egg.add_geom("ball", "world", "sphere", (1.0,), pose=(0, 0, -1.0))
+    egg.add_body("egg", mass=1.0, inertia=(0.01, 0.01, 0.01))
+    egg.add_joint("egg", "free", "world", "egg", parent_pose=(0, 0, height))
+    egg.add_geom("egg", "egg", "ellipsoid", (0.15, 0.15, height))
+    egg.add_geometry_contacts(friction_coefficient=1.0)
+    on_ball = sr.System(egg)
+    model = sr.linearize(on_ball, on_ball.neutral())
+    radius = 0.15**2 / height  # of curvature below; two curved sides act as one of radius r R / (r + R)
+    square = 9.81 * (radius / (radius + 1.0) - height) / (0.01 + height**2)
+    rocks = model.eigenvalues[np.argsort(np.abs(model.eigenvalues))[-1]]
+    assert np.isclose(rocks**2, -square, rtol=1e-6)
+```
+
 ## Where there is no linear model
 
 At a singular configuration branches meet, and the manifold is not smooth. `sr.linearize` refuses and names the

@@ -55,7 +55,7 @@ class HeldPhase:
             list[tuple[int, slice, float]](),
         )
         self.bounds = None
-        for k, one in enumerate(contact_elements(system)):
+        for k, one in enumerate(contact_row_state(system, scene.q, scene.v, scene.t).elements):
             mode = self.modes[one.name]
             if mode is Mode.OPEN or (one.kind == "friction" and mode is Mode.SLIDING):
                 continue
@@ -157,11 +157,16 @@ class HeldPhase:
         return np.array(columns).T
 
 
-def error_of(scene: Scene, **options: object) -> tuple[float, LinearSystem]:
-    """Return the largest error of [A | B] relative to the largest entry of its block, and the model."""
+def error_of(
+    scene: Scene, held: type[HeldPhase] = HeldPhase, reach: float = 0.03, **options: object
+) -> tuple[float, LinearSystem]:
+    """Return the largest error of [A | B] relative to the largest entry of its block, and the model.
+
+    ``reach`` is the largest distance of the differences, in characteristic units.
+    """
     system = scene.system
     model = sr.linearize_at(system, scene.q, scene.v, scene.u, t=scene.t, tau=scene.tau, **options)
-    phase, size = HeldPhase(scene), system.characteristic
+    phase, size = held(scene), system.characteristic
     n, ny = len(model.names), len(model.coordinates)
     if n == 0:
         return 0.0, model
@@ -173,7 +178,7 @@ def error_of(scene: Scene, **options: object) -> tuple[float, LinearSystem]:
     pace = max(1.0, float(np.abs(size.columns * scene.v).max(initial=0.0)))
     found = contact_row_state(system, scene.q, scene.v, scene.t)
     slowest = min((np.linalg.norm(found.rates[tails]) for _, tails, _ in phase.sliding), default=np.inf)
-    distance = 0.03 * min(1.0, slowest / size.length)
+    distance = reach * min(1.0, slowest / size.length)
     steps = np.concatenate([distance * unit[:ny] / pace, distance * unit[ny:], np.ones(system.nu)])
     exact = phase.differences(model, steps)
     ours = np.hstack([model.A, model.B])

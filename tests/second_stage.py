@@ -149,6 +149,14 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
     ),
     "test_face_contacts.py": ("test_a_can_that_rocks_comes_to_rest_on_its_end",),
     "test_geometry_contacts.py": ("test_a_heap_of_many_spheres_obeys_the_laws",),
+    "test_geometry_phases.py": (
+        "test_a_face_on_a_face_is_its_corners_on_a_plane[cylinder-False]",
+        "test_a_face_on_a_face_is_its_corners_on_a_plane[cylinder-True]",
+        "test_a_face_on_a_face_is_its_corners_on_a_plane[mesh-False]",
+        "test_a_face_on_a_face_is_its_corners_on_a_plane[mesh-True]",
+        "test_linear_models_are_differences_of_the_phase",
+        "test_steps_are_those_of_the_phase",
+    ),
     "test_geometry_states.py": (
         "test_accelerations_are_those_of_short_steps",
         "test_reactions_along_a_run_are_those_of_its_states",

@@ -15,6 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.closing.manifold import difference
 from sarrus.dynamics.contacts.contact_state import contact_row_state
+from sarrus.dynamics.impacts.activity import gaps, switch_on
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.local_layout import local_sizes
 from sarrus.kernels.memory.record import view_fields
@@ -92,6 +93,16 @@ def test_models_name_contacts_whose_shares_they_depend_on() -> None:
     assert four.contacts.ambiguous == ("c0", "c1", "c2", "c3")
     assert three.contacts is not None
     assert three.contacts.ambiguous == ()
+    for corners in (4, 3):
+        system, tau = crate(corners), np.array([0, 0, 0, 1.0, -1.0, 0])
+        step = sr.sensitivity.step_derivatives(system, AT_REST, slides, tau=tau)
+        assert step.ambiguous == (("c0", "c1", "c2", "c3") if corners == 4 else ())
+    motion = sr.sensitivity.motion_derivatives(
+        crate(4), AT_REST, slides, duration=2e-3, force=lambda q, v, t: ca.DM(tau)
+    )
+    assert motion.ambiguous == ("c0", "c1", "c2", "c3")
+    straight = sr.sensitivity.step_derivatives(crate(4), AT_REST, [2.0, 0, 0, 0, 0, 0])
+    assert straight.ambiguous == ()  # all shares that statics allows have the same derivatives
 
 
 def test_what_sticks_is_no_state() -> None:
@@ -339,6 +350,44 @@ def test_motions_within_a_phase_have_derivatives() -> None:
         sr.sensitivity.step_derivatives(system, q, v, dt=0.7)
     free = sr.sensitivity.step_derivatives(system, q, v, contacts=False)
     assert free.v[2] < 0.0
+
+
+@pytest.mark.parametrize(("friction", "active"), [("stick", True), ("stick", False), ("frictionless", False)])
+def test_motions_on_contacts_that_are_constraints_have_derivatives(friction: str, active: bool) -> None:
+    """A rod on the end that touches, with an end that is in the air; differences of runs, by start and by mass."""
+    mechanism = sr.Mechanism("rod")
+    mechanism.add_body("rod", 1.0, inertia=(0.1, 0.12, 0.14))
+    mechanism.add_joint("free", "planar", "world", "rod", axis=(0, -1, 0), axis2=(1, 0, 0))
+    mechanism.add_body("bob", 0.5, com=(0.05, 0, 0.1), inertia=(3e-3, 2e-3, 1e-3))
+    mechanism.add_joint("neck", "revolute", "rod", "bob", axis=(0, 1, 0), stiffness=2.0)
+    for name, x in (("left", -0.5), ("right", 0.5)):
+        mechanism.add_contact(name, "rod", (x, 0, 0), friction=friction, active=active and name == "left")
+    system = sr.System(mechanism, {"m": "bob.mass"})
+    q, v = np.array([0.1, 0.5 * np.sin(0.4), 0.4, 0.2]), np.array([0.0, 0.0, 0.3, 0.5])
+    q[1] -= gaps(system, q)["left"]
+    closed = system.varied()
+    switch_on(closed, ["left"], q)
+    rows = closed.constraint_jacobian(q)
+    v -= np.linalg.pinv(rows) @ (rows @ v)
+    options = {"duration": 0.04, "dt": 1e-3}
+    found = sr.sensitivity.motion_derivatives(system, q, v, **options)
+    assert found.trajectory.switches[0].closed == ("left",)
+    way = found.by_start[0] @ np.array([0.3, 0.2, 0.4, 0.5, 0.2, 0.1, 0.3, -0.6])  # on what is closed
+
+    def end(s: sr.System, size: float) -> Array:
+        p, w = q + size * way[:4], v + size * way[4:]
+        run = sr.simulate(s, p, w, **options, method="rk4", error_estimate=False)
+        return np.concatenate([run.q[-1], run.v[-1]])
+
+    far, near = ((end(system, h) - end(system, -h)) / (2.0 * h) for h in (2e-4, 1e-4))
+    np.testing.assert_allclose(found.by_start[-1] @ way, (4.0 * near - far) / 3.0, rtol=0, atol=EXACT)
+    there, back = (end(system.with_parameters({"m": 0.5 + h}), 0.0) for h in (1e-4, -1e-4))
+    ours = np.concatenate([found.along[-1], found.dv[-1]])[:, 0]
+    np.testing.assert_allclose(ours, (there - back) / 2e-4, rtol=0, atol=1e-7)
+    with pytest.raises(SolveError, match=r"contacts or closures switch .* at t = 0\..* s: right"):
+        sr.sensitivity.motion_derivatives(system, q, v, duration=1.0, dt=1e-3)
+    with pytest.raises(SolveError, match=r"contacts or closures switch .* at t = 0 s: left"):
+        sr.sensitivity.motion_derivatives(system, q, v - [0, 1.0, 0, 0], **options)
 
 
 def test_a_step_in_which_a_stop_is_met_is_refused() -> None:

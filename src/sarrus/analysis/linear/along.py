@@ -18,7 +18,6 @@ from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.dynamics.contacts.contact_state import (
     all_open,
     between_stops,
-    require_no_narrow_phase,
     takes_part,
 )
 from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates
@@ -96,7 +95,6 @@ def linearize_along(
     states = places, velocities, controls, times
     acts = takes_part(system, contacts)
     if acts:
-        require_no_narrow_phase(system, "linear models along a motion")
         acts = not _are_all_open(system, states)
     first = linearize_at(
         system,
@@ -195,7 +193,7 @@ def _other_phase(system: System, first: LinearSystem, q: Array, v: Array, u: Arr
     if found is None or not found.status.ok:
         return "" if before is None else "all contacts are open"
     for name, mode in found.modes.items():
-        if mode is not (Mode.OPEN if before is None else before.modes[name]):
+        if mode is not (Mode.OPEN if before is None else before.modes.get(name, Mode.OPEN)):
             return f"the mode of {name!r} is {mode.name}"
     return ""
 

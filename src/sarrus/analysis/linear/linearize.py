@@ -15,7 +15,7 @@ from sarrus.base.arguments import described
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.dynamics.closing.closed_state import require_rest
-from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
+from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates
 from sarrus.dynamics.coordinates.relation import Relation
 from sarrus.dynamics.model.activations import activations_of
@@ -50,8 +50,6 @@ def linearize(
     """
     check_is("linearize", system, System)
     _check_controls(system, u, more)
-    if takes_part(system, contacts):
-        require_no_narrow_phase(system, "linear models")
     if isinstance(coordinates, Relation) and not coordinates.has_velocities:
         if takes_part(system, contacts):
             _, tau = without_held(system, q, None, u, t, tau)

@@ -14,7 +14,7 @@ from sarrus.analysis.linear.in_relation import in_relation
 from sarrus.analysis.linear.linear_system import LinearSystem
 from sarrus.analysis.linear.outputs import output_matrix, rate_name
 from sarrus.analysis.linear.reduction import Chart, Reduced, reduce
-from sarrus.analysis.linear.tolerances import CANCELLED, NO_COORDINATE_RATE, ROWS_CONTRADICT, SHARES_MATTER
+from sarrus.analysis.linear.tolerances import CANCELLED, NO_COORDINATE_RATE, ROWS_CONTRADICT
 from sarrus.analysis.mobility.mobility import mobility
 from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
@@ -22,7 +22,7 @@ from sarrus.base.errors import SolveError, check_is
 from sarrus.base.status import Status
 from sarrus.dynamics.closing.closed_state import require_on_constraints
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
-from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
+from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.coordinates.choices import (
     AUTOMATIC,
@@ -84,7 +84,9 @@ def linearize_at(
         is constant. ``model.contacts`` has modes and forces, with the names of contacts on whose shares of the load the
         model depends although statics does not determine them (``ambiguous``; shares as in runs). At a border of
         modes (a closed contact without force, slip that begins, friction at its limit) derivatives are one-sided:
-        `SolveError` with the name. Contacts between geometries without closed form are an `ArgumentError`.
+        `SolveError` with the name. Contacts between geometries without closed form keep the features that touch: a
+        corner on a face, two edges, a rim or curved sides. Features at a border (a corner on an edge) are an error with
+        the name, unless the two bodies do not move against each other.
 
     Redundant rows change nothing: λ is not unique, the model is. Rows that contradict each other by less than 1e-6 (as
     printed digits do) count as redundant. Massless bodies are allowed if M is positive definite on the motions that the
@@ -102,8 +104,6 @@ def linearize_at(
     """
     check_is("linearize_at", system, System)
     acts, found = takes_part(system, contacts), None
-    if acts:
-        require_no_narrow_phase(system, "linear models")
     if isinstance(coordinates, Relation):
         if acts:
             found, tau = without_held(system, q, v, u, t, tau)
@@ -152,7 +152,8 @@ def _linearize(
     if data_of(system).exact and _contradiction(system, x, solved, d, reduced, phase) > ROWS_CONTRADICT:
         _refuse(system, solved, q, t)
     if found is not None and phase is not None:
-        found = found.doubted(_ambiguous(x, solved.a, phase, reduced))
+        names = phase.ambiguous(x, solved.a, reduced.left_null, reduced.unpushed, reduced.tangent)
+        found = found.doubted(names)
     n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
     rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
     if chart.own is None and d.rate2 is not None:
@@ -305,26 +306,6 @@ def _contradiction(
     largest = max(np.linalg.norm(change), CANCELLED * (np.linalg.norm(typical) + rows))
     size = float(largest * np.linalg.norm(ways) * np.linalg.norm(motions))
     return float(np.linalg.norm(motions.T @ change @ ways)) / size if size > 0.0 else 0.0
-
-
-def _ambiguous(x: Array, a: Array, phase: ContactPhase, reduced: Reduced) -> tuple[str, ...]:
-    """Return the sliding contacts whose shares of the load change the model although statics does not determine them.
-
-    Their friction turns with the slip, each by its own normal force.
-    """
-    if not phase.sliding or reduced.left_null.shape[1] == 0:
-        return ()
-    weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, reduced.left_null.shape[1]))
-    shares, nv = phase.split(dense.product(reduced.left_null, weights))[1], len(phase.rows.T)
-    slip_q, sizes = phase.tangent(x, a, phase.forces)["slip_q"], list[float]()
-    for forces in (shares / np.abs(shares).max(), phase.forces / np.abs(phase.forces).max()):
-        turned = phase.turning(np.hstack([slip_q[:, :nv], phase.rows]), forces)
-        sizes.append(float(np.linalg.norm(dense.product(reduced.unpushed.T, turned, reduced.tangent))))
-    if not sizes[0] > SHARES_MATTER * sizes[1]:
-        return ()
-    return tuple(
-        one.name for one in phase.sliding if abs(shares[one.normal]) > SHARES_MATTER * np.abs(shares).max()
-    )
 
 
 def _refuse(system: System, solved: ForwardDynamics, q: Array, t: float) -> NoReturn:

@@ -78,7 +78,3 @@ NO_OSCILLATION = 1e-9
 
 # [1, damping ratio] A damping ratio below is not written. Undamped modes leave 1e-12.
 NO_DAMPING = 1e-9
-
-# [1, of the turn of friction by the forces that act, and of the largest share] Shares of the load that
-# statics does not determine change a model if their friction turns by more. Rounding leaves 1e-12.
-SHARES_MATTER = 1e-7

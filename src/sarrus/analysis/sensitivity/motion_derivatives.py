@@ -18,18 +18,22 @@ from sarrus.analysis.sensitivity.crossings import (
     is_beside_at_end,
 )
 from sarrus.analysis.sensitivity.flow import Flow, Point
+from sarrus.analysis.sensitivity.held_run import held_run, hold_closed
 from sarrus.analysis.sensitivity.parameters import chosen_parameters
 from sarrus.analysis.sensitivity.phase_flow import PhaseFlow, flow_of
 from sarrus.analysis.sensitivity.step import change_names, refuse_limited
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
-from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
+from sarrus.dynamics.closing.closed_state import require_on_constraints
+from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.state_functions import StateFunction, trace_function
+from sarrus.dynamics.solve.tolerances import BORDER
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
 from sarrus.motion.inputs.inputs import with_force
+from sarrus.motion.records.records import SwitchRecord
 from sarrus.motion.records.trajectory import Trajectory
 from sarrus.motion.simulate import simulate
 
@@ -46,6 +50,8 @@ class MotionSensitivity:
     by_start : (N, n, n) with respect to the start: changes of state are (ϑ, δv) with q ⊕ ϑ, and activations, as in
         `StepDerivatives`. If the start depends on p, dx/dp = (along, dv) + by_start · (dϑ₀/dp, dv₀/dp).
     names : entries of these changes. trajectory : the motion, all steps recorded.
+    ambiguous : sliding contacts on whose shares of the load the derivatives at the start depend, as in
+        `StepDerivatives`.
     """
 
     t: Array
@@ -60,6 +66,7 @@ class MotionSensitivity:
     velocity_names: tuple[str, ...]
     parameter_names: tuple[str, ...]
     trajectory: Trajectory
+    ambiguous: tuple[str, ...] = ()
 
 
 def motion_derivatives(
@@ -93,13 +100,13 @@ def motion_derivatives(
     parameters : names from ``system.parameters``; default: all except switches.
     every : number of steps between two records of derivatives; the end is recorded too.
     contacts : as in `sr.sensitivity.step_derivatives`: the motion is one smooth phase, with the modes of contacts,
-        stops and dry friction at the start. What changes a mode later is an error. False leaves them out.
+        stops and dry friction at the start. What changes a mode later is an error. Contacts that are constraints are
+        those that are closed at the start. False leaves them out.
 
     Raises
     ------
     ArgumentError
-        As in `sr.simulate`; an unknown name; contacts between geometries without closed form; a drive whose speed
-        jumps.
+        As in `sr.simulate`; an unknown name; a drive whose speed jumps.
     SolveError
         The motion has no derivative: a contact, stop, dry friction or closure changes its mode during the motion, or is
         at a border of modes at its start; it passes a singular configuration while contacts are closed; an actuator
@@ -111,20 +118,31 @@ def motion_derivatives(
     if not (isinstance(every, (int, np.integer)) and every >= 1):
         raise ArgumentError(f"every must be a whole number of steps ≥ 1, got {every!r}", element="every")
     acts = takes_part(system, contacts)
-    if acts:
-        require_no_narrow_phase(system, "derivatives of a motion")
     work = system.workspace()
     refuse_jumps(work, work.normalized(q), t0, duration, "derivatives of a motion")
     names, places = chosen_parameters(system, parameters)
-    method = "rk4" if acts else None
-    run = simulate(
-        system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force, method=method, switching=contacts
-    )  # fmt: skip
-    _refuse(system, run, acts)
     driven = _driven(system.workspace().copy(), control, force)
-    start = driven.pack(run.q[0], run.v[0], None, float(run.t[0]))
-    flow = flow_of(driven, start, places, acts)
-    raw, change = _along(system, flow, run, names, start[driven.parts.tau])
+    if acts and system.contact_geometries:
+        require_on_constraints(system, system.normalized(q), np.zeros(system.nv), t0)
+        start = driven.pack(q, v, None, t0)
+        flow = flow_of(driven, start, places, acts)
+        run, points = held_run(
+            system, flow, flow.start(start), np.zeros(system.nv), float(duration), float(dt), control
+        )
+        _refuse(system, run)
+        raw = np.array([point.along for point in points])
+        change = np.array([flow.in_tangent(point) for point in points])
+    else:
+        run = simulate(
+            system, q, v, duration=duration, dt=dt, t0=t0, control=control, force=force,
+            method="rk4" if acts else None, switching=contacts,
+        )  # fmt: skip
+        closed = _refuse(system, run)
+        if contacts:
+            hold_closed(driven, run.q[0], float(run.t[0]), *closed)
+        start = driven.pack(run.q[0], run.v[0], None, float(run.t[0]))
+        flow = flow_of(driven, start, places, acts)
+        raw, change = _along(system, flow, run, names, start[driven.parts.tau])
     kept = [k for k in range(len(run.t)) if k % every == 0 or k == len(run.t) - 1]
     raw, change = raw[kept], change[kept]
     nv, c, n = system.nv, flow.columns, flow.size
@@ -141,6 +159,7 @@ def motion_derivatives(
         velocity_names=tuple(system.velocity_names),
         parameter_names=names,
         trajectory=run,
+        ambiguous=flow.ambiguous(flow.start(start)) if isinstance(flow, PhaseFlow) else (),
     )
 
 
@@ -220,12 +239,12 @@ def _driven(system: Workspace, control: StateFunction | None, force: StateFuncti
     return with_force(system, total)
 
 
-def _refuse(system: System, run: Trajectory, contacts: bool) -> None:
-    """Raise `SolveError` if the motion has no derivative; with ``contacts`` modes are found as it begins."""
+def _refuse(system: System, run: Trajectory) -> tuple[list[str], list[str]]:
+    """Raise `SolveError` if the motion has no derivative; return what closes, and what slips, as it begins."""
     begins = [
         s
         for s in run.switches
-        if contacts and s.time == run.t[0] and not (s.bounced or s.opened or s.sticking)
+        if s.time == run.t[0] and not (s.bounced or s.opened or s.sticking or _is_impact(system, run, s))
     ]
     if later := [s for s in run.switches if s not in begins]:
         first = later[0]
@@ -247,3 +266,11 @@ def _refuse(system: System, run: Trajectory, contacts: bool) -> None:
             f"{system.name}: no derivatives where {system.actuator_names[k]!r} reaches its limit, at t = {when:g} s",
             element=system.actuator_names[k],
         )
+    return [name for s in begins for name in s.closed], [name for s in begins for name in s.slipping]
+
+
+def _is_impact(system: System, run: Trajectory, switch: SwitchRecord) -> bool:
+    """Tell whether a contact that is a constraint closes with a velocity."""
+    own = {contact.name for contact in system.equations.contacts}
+    energy = system.kinetic_energy(run.q[0], run.v[0], t=float(run.t[0]))
+    return bool(own & set(switch.closed)) and switch.energy_loss > BORDER * (energy + switch.energy_loss)

@@ -8,21 +8,26 @@ from dataclasses import replace
 import numpy as np
 
 from sarrus.analysis.sensitivity.flow import Flow, Point
-from sarrus.analysis.sensitivity.tolerances import PHASE_CLOSINGS, WEIGHT_OF_PLACES
+from sarrus.analysis.sensitivity.tolerances import PHASE_CLOSINGS, SAME_FEATURE, WEIGHT_OF_PLACES
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, SolveError
-from sarrus.dynamics.contacts.contact_elements import Mode, contact_elements
-from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function
-from sarrus.dynamics.contacts.contact_state import all_open, contact_row_state
+from sarrus.dynamics.closing.manifold import difference
+from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode, contact_elements
+from sarrus.dynamics.contacts.contact_state import (
+    ContactRowState,
+    all_open,
+    contact_row_state,
+    geometry_contacts,
+)
 from sarrus.dynamics.model.derivatives import RowTerms, Terms, row_terms, terms
-from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.accelerate import accelerate
 from sarrus.dynamics.solve.contact_phase import ContactPhase, phase_at, rubbing
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.contact.tolerances import AT_BOUND
 from sarrus.kernels.linalg.dense import product
-from sarrus.kernels.linalg.projected import acceleration_change
+from sarrus.kernels.linalg.projected import acceleration_change, unpushed_by
 from sarrus.kernels.linalg.ranked import at_rank
 
 
@@ -30,7 +35,8 @@ class PhaseFlow(Flow):
     """A `Flow` whose rows are those of the constraints and of a `ContactPhase`, with its modes held.
 
     Gaps and velocities of the held rows are projected to zero at the end of a step, as in runs by events; what sticks
-    keeps its place but for the error of the method. Forces that are not unique keep their parts of the start.
+    keeps its place but for the error of the method. Forces that are not unique keep their parts of the start. ``begun``
+    is the state at the start of the last step, ``rates_begun`` the velocities of all rows there.
     """
 
     def __init__(
@@ -42,16 +48,16 @@ class PhaseFlow(Flow):
         inputs: Sequence[int] = (),
     ) -> None:
         super().__init__(work, x, parameters, inputs)
-        self.phase, self._count = phase, int(work.equations.row_rates.numel())
+        self.phase = phase
+        self._begin(x)
         self._own = work.nc + np.arange(len(phase.held))
         self.places = np.concatenate([np.arange(work.nh), self._own])
         self.rank_of_rows, self.rank_of_places = phase.ranks(self.rank, self.holonomic_rank, all_rows=True)
-        heads = {one.rows.start for one in contact_elements(work) if one.kind != "friction"}
+        heads = {one.rows.start for one in phase.elements if one.kind != "friction"}
         self._heads = np.array([row in heads for row in phase.held])
         # where a gap and a place contradict each other, as for changes that the rows do not allow, the gap is kept
         self._scales = np.where(self._heads, 1.0, WEIGHT_OF_PLACES) * phase.scales
-        self._gap_of = {one.rows.start: k for k, one in enumerate(contact_elements(work))}
-        self._bounds = bounds_at(joint_limits(work), x[work.parts.q])
+        self._gap_of = {one.rows.start: k for k, one in enumerate(phase.elements)}
 
     def start(self, x: Array) -> Point:
         """Return the state x on the rows, with every direction projected."""
@@ -59,19 +65,42 @@ class PhaseFlow(Flow):
         self._close(x)
         return super().start(x)
 
-    def _state(self, x: Array) -> tuple[Array, Array, Array]:
-        """Return all rows of contacts, stops and dry friction at x, their velocities, and their biases."""
-        rows, nv = self.phase.rows.copy(), self.work.nv
-        rates, bias = product(rows, x[self.columns.v]), np.zeros(len(rows))
-        if self._count:
-            found = contact_motion_function(self.work).evaluate(x)
-            rows[: self._count] = np.reshape(found["rows"], (self._count, nv))
-            rates[: self._count], bias[: self._count] = found["rates"][:, 0], found["bias"][:, 0]
-        return rows, rates, bias
+    def step(self, start: Point, h: float, name: str = "rk4", *, near: bool = False) -> Point:
+        """Return the end of a step; `SolveError` if a contact that slides reverses its slip at a stage."""
+        self._begin(start.x)
+        return super().step(start, h, name, near=near)
+
+    def _begin(self, x: Array) -> None:
+        """Let slips be compared with those at x from now on."""
+        self.begun, self.rates_begun = x, self.phase.motion(x)[2]
+
+    def ambiguous(self, point: Point) -> tuple[str, ...]:
+        """Return the sliding contacts whose open shares of the load change the derivatives at a state of the phase."""
+        self._begin(point.x)
+        a = self._terms(point, first=True)[1][self.work.nq :]
+        phase, nv = self._at(point.x)[0], self.work.nv
+        own = self._jacobian(point.x)
+        by, order = phase.scales[:, None], phase.order
+        rows = at_rank(np.vstack([own, by * phase.rows[phase.held]])[order], self.rank_of_rows)
+        unpushed = unpushed_by(rows, np.vstack([own, by * phase.push])[order])
+        changes = self.in_tangent(point)[: 2 * nv, : 2 * nv]
+        return phase.ambiguous(point.x, a, rows.left_null, unpushed, changes)
+
+    def _slips_reverse(self, rates: Array) -> str:
+        """Return a sliding contact whose slip is against that at the start of the step, for velocities of all rows."""
+        before, sliding = self.rates_begun, self.phase.sliding
+        return next((s.name for s in sliding if before[s.tails] @ rates[s.tails] <= 0.0), "")
 
     def _at(self, x: Array) -> tuple[ContactPhase, Array]:
         """Return the phase with the rows and slip directions at a stage, and the biases of all rows."""
-        rows, rates, bias = self._state(x)
+        _, rows, rates, bias = self.phase.motion(x)
+        if self.phase.sliding and (name := self._slips_reverse(rates)):
+            t = float(self.begun[self.work.parts.t])
+            raise SolveError(
+                f"{self.work.name}: no derivatives of the step from t = {t:g} s, in which the mode of {name!r} "
+                "changes: its slip reverses. Take shorter steps, a part of the motion in one phase, or contacts=False",
+                element=name,
+            )
         sliding = tuple(one.with_slip(rates[one.tails]) for one in self.phase.sliding)
         return replace(self.phase, rows=rows, sliding=sliding), bias
 
@@ -115,7 +144,7 @@ class PhaseFlow(Flow):
     def _row_terms(self, x: Array, w: Array, mu: Array | None) -> RowTerms:
         nc, phase = self.work.nc, self.phase
         mu = np.zeros(nc + len(phase.held)) if mu is None else mu
-        d, rows = row_terms(self.work, x, w, mu[:nc]), self._state(x)[0]
+        d, rows = row_terms(self.work, x, w, mu[:nc]), phase.motion(x)[1]
         forces = np.zeros(len(rows))
         forces[phase.held] = self._scales * mu[nc:]
         more, by = phase.slopes(x, w, forces), self._scales[:, None]
@@ -134,16 +163,12 @@ class PhaseFlow(Flow):
         return [*self._met, *self._own.tolist()]
 
     def _gaps(self, x: Array) -> Array:
-        system, phase, limits = self.work, self.phase, joint_limits(self.work)
-        of_contacts = contact_gaps(system)(x) if self._count else np.zeros(0)
-        gaps = np.concatenate(
-            [of_contacts, -limits.signs * (x[self.columns.q][limits.places] - self._bounds)]
-        )
+        phase, gaps = self.phase, self.phase.motion(x)[0]
         own = [gaps[self._gap_of[row]] if head else 0.0 for row, head in zip(phase.held, self._heads)]
         return np.concatenate([super()._gaps(x), self._scales * own])
 
     def _slips(self, x: Array) -> Array:
-        return np.concatenate([super()._slips(x), self._scales * self._state(x)[1][self.phase.held]])
+        return np.concatenate([super()._slips(x), self._scales * self.phase.motion(x)[2][self.phase.held]])
 
     def _close(self, x: Array) -> bool:
         c = self.columns
@@ -190,19 +215,27 @@ def _solved(work: Workspace, x: Array, throw: bool) -> ForwardDynamics:
     return accelerate(work, free, x[parts.tau], throw)
 
 
-def require_one_phase(work: Workspace, x: Array, end: Array, tau: Array) -> None:
+def answer_under(work: Workspace, x: Array, tau: Array) -> ForwardDynamics:
+    """Return forward dynamics with contacts at x, under τ in place of that of x; not refused if there are no forces."""
+    given = x.copy()
+    given[work.parts.tau] = tau
+    return _solved(work, given, throw=False)
+
+
+def require_one_phase(flow: Flow, x: Array, end: Array, tau: Array) -> None:
     """Raise `SolveError` if contacts, stops or dry friction change a mode between two states of a motion.
 
-    x and ``end`` are [q | v | u | t | p | τ], ``tau`` is τ without contacts. Gaps between are cubic in time.
+    x and ``end`` are [q | v | u | t | p | τ], ``tau`` is τ without contacts. Gaps between are cubic in time. Contacts
+    between geometries are the same at both ends if their features are.
     """
+    work = flow.work
     parts = work.parts
     states = [(one[parts.q], one[parts.v], float(one[parts.t])) for one in (x, end)]
     rows = [contact_row_state(work, *state) for state in states]
-    modes: list[Mapping[str, Mode]] = [
-        dict.fromkeys((one.name for one in contact_elements(work)), Mode.OPEN)
-    ] * 2
+    every = {one.name: Mode.OPEN for one in contact_elements(work)}
+    modes: list[Mapping[str, Mode]] = [every, every]
     if not all(all_open(work, q, t) for q, _, t in states):
-        modes = [_modes(work, one, tau) for one in (x, end)]
+        modes = [_modes(work, known, one, tau) for known, one in zip(rows, (x, end))]
     span = states[1][2] - states[0][2]
     for k, one in enumerate(contact_elements(work)):
         before, after = (known[one.name] for known in modes)
@@ -213,24 +246,81 @@ def require_one_phase(work: Workspace, x: Array, end: Array, tau: Array) -> None
             ends = [(float(known.gaps[k]), float(known.rates[n])) for known in rows]
             changes = _dips(*ends[0], *ends[1], span)
         if changes:
-            raise SolveError(
-                f"{work.name}: no derivatives from t = {states[0][2]:g} to {states[1][2]:g} s, in which the mode of "
-                f"{one.name!r} changes. Take a part of the motion within one phase, or contacts=False",
-                element=one.name,
-            )
+            raise _changes(work, one.name, states)
+    if work.contact_geometries:
+        name = other_features(flow, end, rows[1], modes[0], modes[1]) or _meets(work, states)
+        if name:
+            raise _changes(work, name, states)
 
 
-def _modes(work: Workspace, x: Array, tau: Array) -> Mapping[str, Mode]:
+_State = tuple[Array, Array, float]
+
+
+def _changes(work: Workspace, name: str, states: Sequence[_State]) -> SolveError:
+    return SolveError(
+        f"{work.name}: no derivatives from t = {states[0][2]:g} to {states[1][2]:g} s, in which the mode of "
+        f"{name!r} changes. Take a part of the motion within one phase, or contacts=False",
+        element=name,
+    )
+
+
+def other_features(
+    flow: Flow, x: Array, found: ContactRowState, before: Mapping[str, Mode], modes: Mapping[str, Mode]
+) -> str:
+    """Return a contact between geometries that is not as in the phase of a flow at a later state x; "" for none.
+
+    ``before`` are the modes of the phase, ``modes`` those at x by the names of ``found``. Contacts with the same normal
+    row are the same.
+    """
+    points = () if found.geometry is None else found.geometry.points
+    closed = {one.name for one in points if modes.get(one.name, Mode.OPEN) is not Mode.OPEN}
+    own = [one for one in found.elements if one.name in closed]
+    if not isinstance(flow, PhaseFlow) or flow.phase.features is None:
+        return own[0].name if own else ""
+    phase = flow.phase
+    _, rows, rates, _ = phase.motion(x)
+    names = {one.name for one in flow.phase.features.contacts}
+    held = [one for one in phase.elements if one.name in names and before[one.name] is not Mode.OPEN]
+
+    def are_same(one: ContactElement, other: ContactElement) -> bool:
+        normal = rows[one.rows.start]
+        return bool(
+            np.abs(found.rows[other.rows.start] - normal).max() <= SAME_FEATURE * np.abs(normal).max()
+        )
+
+    new = [other.name for other in own if not any(are_same(one, other) for one in held)]
+    if new:
+        return new[0]
+    begun = flow.rates_begun
+    slides = {one.name for one in phase.sliding}
+    for one in held:
+        same = [modes[other.name] for other in own if are_same(one, other)]
+        turns = one.name in slides and begun[one.tails] @ rates[one.tails] <= 0.0
+        if before[one.name] not in same or turns:
+            return one.name
+    return ""
+
+
+def _meets(work: Workspace, states: Sequence[_State]) -> str:
+    """Return a contact between geometries that are in each other half way between two states; "" for none."""
+    (q, v, t), (later, v_later, t_later) = states
+    span = t_later - t
+    way = 0.5 * difference(work, q, later) + 0.125 * span * (v - v_later)
+    least = -AT_BOUND * work.characteristic.length
+    points = geometry_contacts(work, work.move(q, way), 0.5 * (t + t_later)).points
+    return next((one.name for one in points if one.gap < least), "")
+
+
+def _modes(work: Workspace, found: ContactRowState, x: Array, tau: Array) -> Mapping[str, Mode]:
     """Return the modes at a state under τ; contacts that hit, or are below their planes, stick."""
-    every, given = dict.fromkeys((one.name for one in contact_elements(work)), Mode.OPEN), x.copy()
-    given[work.parts.tau] = tau
+    every = dict.fromkeys((one.name for one in found.elements), Mode.OPEN)
     try:
-        found = _solved(work, given, throw=False).contacts
+        answer = answer_under(work, x, tau).contacts
     except ArgumentError as error:
         return every | ({error.element: Mode.STICKING} if error.element in every else {})
-    if found is None:
+    if answer is None:
         return every
-    return found.modes if found.status.ok else dict.fromkeys(every, Mode.STICKING)
+    return answer.modes if answer.status.ok else dict.fromkeys(every, Mode.STICKING)
 
 
 def _dips(gap: float, rate: float, later: float, rate_later: float, span: float) -> bool:

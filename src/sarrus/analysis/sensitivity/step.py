@@ -16,7 +16,7 @@ from sarrus.analysis.sensitivity.phase_flow import PhaseFlow, flow_of, require_o
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import positive_number
-from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
+from sarrus.dynamics.contacts.contact_state import takes_part
 from sarrus.dynamics.system import System
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
 
@@ -41,6 +41,8 @@ class StepDerivatives:
     q, v : (nq,), (nv,) the state at the end of the step.
     t, dt : begin of the step and its length [s].
     rank : rank of A.
+    ambiguous : sliding contacts on whose shares of the load the derivatives depend although statics does not determine
+        them, as in `sr.linearize_at`; shares are those of runs.
     """
 
     F: Array
@@ -54,6 +56,7 @@ class StepDerivatives:
     names: tuple[str, ...]
     input_names: tuple[str, ...]
     parameter_names: tuple[str, ...]
+    ambiguous: tuple[str, ...] = ()
 
 
 def step_derivatives(
@@ -97,10 +100,10 @@ def step_derivatives(
     Raises
     ------
     ArgumentError
-        q or v violate the constraints by more than 1e-5; an unknown name; contacts between geometries without closed
-        form; a drive whose speed jumps in the step.
+        q or v violate the constraints by more than 1e-5; an unknown name; a drive whose speed jumps in the step.
     SolveError
-        A contact, stop or dry friction is at a border of modes, or its mode changes in the step (the time is given); an
+        A contact, stop or dry friction is at a border of modes, or its mode changes in the step (the time is given), or
+        other features of geometries touch at its end; an
         activation is at its limit or reaches it in the step; a stage has no acceleration, a lower rank,
         or contradicting constraints; neighbouring motions turn back or take another branch at a singular
         configuration in the step, in the start or in a parameter, which is named.
@@ -108,8 +111,6 @@ def step_derivatives(
     check_is("step_derivatives", system, System)
     dt = positive_number(dt, f"{system.name}: dt", unit=" [s]", element="dt")
     acts = takes_part(system, contacts)
-    if acts:
-        require_no_narrow_phase(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
     refuse_jumps(system.workspace(), system.normalized(q), t, float(dt), "derivatives of a step")
     x = on_constraints(system, q, v, u, t)
@@ -123,7 +124,7 @@ def step_derivatives(
     end = across(system, flow, begun, h, names) if crosses else flow.step(begun, h)
     states = [point.x[system.parts.q] for point in (begun, end)]
     if acts:
-        require_one_phase(work, begun.x, end.x, applied)
+        require_one_phase(flow, begun.x, end.x, applied)
     refuse_limited(system, np.array(states), np.array([t, t + dt]))
     f, g, p = np.split(flow.in_tangent(end), [flow.size, flow.size + system.nu], axis=1)
     return StepDerivatives(
@@ -138,6 +139,7 @@ def step_derivatives(
         names=change_names(system),
         input_names=tuple(system.actuator_names),
         parameter_names=names,
+        ambiguous=flow.ambiguous(begun) if isinstance(flow, PhaseFlow) else (),
     )
 
 

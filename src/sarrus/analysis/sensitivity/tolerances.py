@@ -67,3 +67,7 @@ WEIGHT_OF_PLACES = 1e-3
 
 # [rounds] Corrections after the first one at the end of a step; each is of the order of the square of the one before.
 PHASE_CLOSINGS = 3
+
+# [1, of the largest entry of the row] Normal rows of contacts between geometries that are nearer are of one pair of
+# features: those of MuJoCo's points are right to 1e-9 where the features are known.
+SAME_FEATURE = 1e-6

@@ -127,21 +127,12 @@ def takes_part(system: Evaluations, contacts: bool) -> bool:
     return bool(system.contact_geometries or contact_elements(system))
 
 
-def require_no_narrow_phase(system: Evaluations, what: str) -> None:
-    """Raise `ArgumentError` for contacts between geometries without closed form, which ``what`` does not support."""
-    if system.contact_geometries:
-        name = system.contact_geometries[0]
-        raise ArgumentError(
-            f"{system.name}: {what} do not support contacts between geometries without closed form, such as {name!r}; "
-            "contacts=False leaves all contacts out",
-            element=name,
-        )
-
-
 def require_poisson_in_steps(system: Evaluations) -> None:
     """Raise `ArgumentError` where Poisson's law of restitution meets contacts beside which steps do not know it."""
     contacts = system.equations.friction_contacts
-    name = next((contact.name for contact in contacts if contact.impact_law == "poisson"), None)
+    pairs = () if system.mechanism is None else system.mechanism.geometry_pairs
+    laws = [(one.name, one.impact_law) for one in (*contacts, *pairs)]
+    name = next((name for name, law in laws if law == "poisson"), None)
     if name is None:
         return
     sticky = next((contact.name for contact in contacts if contact.static_coefficient == np.inf), None)

@@ -110,6 +110,7 @@ class GeometryArrays:
         ones = [names.index(c.geom1) for c in contacts]
         others = [names.index(c.geom2) for c in contacts]
         pairs, addresses, general = functions(self.model, ones, others)
+        self.general = tuple(map(bool, general))
         radii = bounding_radii(self.model)
         table.pairs = len(pairs)
         self.reversed_pairs = [pair[0] != one for pair, one in zip(pairs, ones)]
@@ -211,9 +212,9 @@ class GeometryArrays:
                     row[own] = work.parts[(2 * i + s) * table.widest :][: len(own)]
         return found, rows
 
-    def origins(self, x: Array) -> Array:
-        """Return the origins (n, 3) [m] of the bodies at x."""
-        return self._places(x).reshape(-1, cl.N_POSE)[:, :3]
+    def placements(self, x: Array) -> Array:
+        """Return positions [m] and rotations by rows (n, 12) of the bodies at x."""
+        return self._places(x).reshape(-1, cl.N_POSE)
 
     def _found(self, kernel: Kernel, x: Array, within: float, rows: int) -> int:
         """Return the number of contacts that a kernel finds, with room for all and for ``rows`` of each."""

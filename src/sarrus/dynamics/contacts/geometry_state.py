@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.contacts.feature_pairs import ProperPair, Touching, agrees, proper_pair, touching
 from sarrus.dynamics.contacts.surface_features import (
     Body,
     ContactRates,
@@ -25,6 +26,7 @@ from sarrus.dynamics.contacts.surface_features import (
     cross,
     feature_at,
 )
+from sarrus.dynamics.contacts.tolerances import EXACT
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.model.mechanism.elements import CONTACT_ROWS, GeometryContact
 from sarrus.symbolic.multibody.geometry_bodies import geometry_bodies, twists, wrench_force, wrench_stiffness
@@ -59,6 +61,18 @@ class GeometryPoint:
         """Names of the rows, as ``contact.row``."""
         return tuple(f"{self.name}.{row}" for row in _ROWS[: self.pair.width])
 
+    @property
+    def distance(self) -> float:
+        """Distance of both surfaces [m]: the gap and the margin."""
+        return self.gap + self.pair.margin
+
+    def touching(self, length: float) -> tuple[ProperPair, Touching, bool]:
+        """Return the features that determine the contact, how they touch, and whether as the point says."""
+        pair = proper_pair(self.features, self.point, self.axes[0], self.pair.margin)
+        found = touching(pair, self.axes[0])
+        known = agrees(pair, found, Touching(self.distance, self.point, self.axes[0]), length)
+        return pair, found, known and all(one.kind != "ridge" for one in self.features)
+
     def wrench(self, forces: Array) -> tuple[Array, Array]:
         """Return force (3,) [N] and moment (3,) [N m] on the second body by forces on the rows."""
         width = self.pair.width
@@ -68,7 +82,10 @@ class GeometryPoint:
 
 
 class GeometryContacts:
-    """The contact points of geometries at q and t with a gap up to a distance, and their rows J (m × nv)."""
+    """The contact points of geometries at q and t with a gap up to a distance, and their rows J (m × nv).
+
+    Normals, points and gaps are those of the features of both surfaces, where they agree with the narrow phase.
+    """
 
     def __init__(self, system: Evaluations, q: Array, t: float, within: float) -> None:
         self.system, self.q, self.t, self.still = system, q, t, np.zeros(system.nv)
@@ -102,14 +119,42 @@ class GeometryContacts:
                     (features[0], features[1]),
                 )
             )
+        # MuJoCo's functions for single pairs of kinds, such as box and box, are exact
+        self._refine([k for k, seen in enumerate(found) if arrays.general[int(seen.pair)]])
+
+    def _refine(self, which: Sequence[int]) -> None:
+        """Replace normals, points, gaps and rows that the features know more exactly than the narrow phase."""
+        length = self.system.characteristic.length
+        for k in which:
+            one = self.points[k]
+            pair, found, known = one.touching(length)
+            error = max(
+                float(np.abs(found.normal - one.axes[0]).max()),
+                float(np.abs([found.gap - one.distance, *(found.point - one.point)]).max()) / length,
+            )
+            if error <= EXACT or pair.borders or not known:
+                continue
+            n = found.normal
+            first, second = one.features
+            self.points[k] = exact = replace(
+                one,
+                gap=found.gap - one.pair.margin,
+                point=found.point,
+                axes=np.array([n, *_tangents(n)]),
+                features=(first._replace(outward=n), second._replace(outward=-n)),
+            )
+            for row, unit in zip(range(exact.rows.start, exact.rows.stop), np.eye(exact.pair.width)):
+                total = np.zeros((self.count, 6))
+                add_wrench(total, exact.bodies, self._origins(exact), exact.point, *exact.wrench(unit))
+                self.rows[row] = self.generalized(total.ravel())
 
     def _feature(
         self, arrays: GeometryArrays, surface: Surface, geom: int, point: Array, outward: Array
     ) -> Feature:
         """Return the feature of a geometry at a point of its surface, in world axes."""
-        rotation = arrays.data.geom_xmat[geom].reshape(3, 3)
-        found = feature_at(surface, rotation.T @ (point - arrays.data.geom_xpos[geom]), rotation.T @ outward)
-        return Feature(rotation @ found.radii @ rotation.T, found.flat @ rotation.T)
+        rotation, position = arrays.data.geom_xmat[geom].reshape(3, 3), arrays.data.geom_xpos[geom]
+        found = feature_at(surface, rotation.T @ (point - position), rotation.T @ outward)
+        return found.placed(rotation, position)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -148,7 +193,7 @@ class GeometryContacts:
             Body(own[0] + cross(own[1], one.point - origin), own[1])
             for own, origin in zip(self._of(twist, one), self._origins(one))
         ]
-        return contact_rates(one.features, (bodies[0], bodies[1]), one.axes[0], one.gap + one.pair.margin)
+        return contact_rates(one.features, (bodies[0], bodies[1]), one.axes[0], one.distance)
 
     def wrenches(self, forces: Array) -> Array:
         """Return the wrenches (6 n,) on the n bodies of `geometry_bodies`: force, moment about the body's origin."""
@@ -165,6 +210,19 @@ class GeometryContacts:
     def generalized(self, wrenches: Array) -> Array:
         """Return the generalized force (nv,) of wrenches on the bodies, as of `wrenches`."""
         return generalized(self.system, self.q, self.t, wrenches)
+
+    def relative_motion(self, one: GeometryPoint, length: float) -> Array:
+        """Return the rows (6 × nv) of the velocity of the second body relative to the first at a contact point [m/s].
+
+        The last three are those of the angular velocity, times a length [m].
+        """
+        rows = list[Array]()
+        for force, moment in ((np.eye(3), np.zeros((3, 3))), (np.zeros((3, 3)), length * np.eye(3))):
+            for each in zip(force, moment):
+                total = np.zeros((self.count, 6))
+                add_wrench(total, one.bodies, self._origins(one), one.point, *each)
+                rows.append(self.generalized(total.ravel()))
+        return np.array(rows)
 
     def stiffness_times(self, forces: Array, way: Array) -> Array:
         """Return −d/ds (Jᵀ r) (nv,) along a velocity, with the forces r on the rows constant."""
@@ -233,7 +291,14 @@ def body_names(system: Evaluations) -> list[str]:
 
 def body_origins(system: Evaluations, q: Array, t: float) -> Array:
     """Return the origins (n + 1, 3) [m] of the bodies of `body_names`, zeros in the last row for the ground."""
-    return np.vstack([arrays_of(system).origins(system.pack(q, None, None, t)), np.zeros((1, 3))])
+    return body_placements(system, q, t)[1]
+
+
+def body_placements(system: Evaluations, q: Array, t: float) -> tuple[Array, Array]:
+    """Return rotations (n + 1, 3, 3) and origins (n + 1, 3) [m] of the bodies of `body_names`, then of the ground."""
+    found = arrays_of(system).placements(system.pack(q, None, None, t))
+    rotations = np.concatenate([found[:, 3:].reshape(-1, 3, 3), np.eye(3)[None]])
+    return rotations, np.vstack([found[:, :3], np.zeros((1, 3))])
 
 
 def generalized(system: Evaluations, q: Array, t: float, wrenches: Array) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 
 import casadi as ca
@@ -27,7 +28,12 @@ def tangent_outputs(system: Evaluations, a: ca.SX, forces: ca.SX) -> dict[str, c
 
     H are the rows of the contacts, f the forces on them.
     """
-    motion, v = motion_outputs(system), system.equations.v
+    return tangent_of(system, motion_outputs(system), a, forces)
+
+
+def tangent_of(system: Evaluations, motion: Mapping[str, ca.SX], a: ca.SX, forces: ca.SX) -> dict[str, ca.SX]:
+    """Return `tangent_outputs` of the rows of ``motion``, as `motion_outputs` has them."""
+    v = system.equations.v
     force, bias = motion["rows"].T @ forces, motion["rows"] @ a + motion["bias"]
     ends = np.cumsum([0, system.nv, bias.numel(), bias.numel()]).tolist()
     by_place = ca.vertsplit(along(system, ca.vertcat(force, bias, motion["rates"])), ends)
@@ -49,9 +55,16 @@ def contact_slopes(system: Evaluations) -> NativeFunction:
 
 def slope_outputs(system: Evaluations, w: ca.SX, forces: ca.SX) -> dict[str, ca.SX]:
     """Return the derivatives by z = (q, v, u, p) of gaps and places, H v, H w, Hᵀ f and Ḣ v, w and f constant."""
-    motion, e = motion_outputs(system), system.equations
+    e = system.equations
     places = [_position(contact) for contact in e.friction_contacts]
     position = ca.vertcat(ca.SX(0, 1), *places, ca.SX(len(e.dry_lengths), 1))
+    return slopes_of(system, motion_outputs(system), position, w, forces)
+
+
+def slopes_of(
+    system: Evaluations, motion: Mapping[str, ca.SX], position: ca.SX, w: ca.SX, forces: ca.SX
+) -> dict[str, ca.SX]:
+    """Return `slope_outputs` of the rows of ``motion`` with gaps and places ``position``."""
     parts = {
         "position": position,
         "velocity": motion["rates"],

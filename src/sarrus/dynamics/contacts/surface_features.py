@@ -32,6 +32,63 @@ def cross(a: Array, b: Array) -> Array:
 
 
 class Feature(NamedTuple):
+    """What of a surface touches, with the unit ``outward`` normal (3,) there.
+
+    ``kind`` is "point" (a corner, or a ball about it), "line" (an edge, or a round side about it), "circle" (a rim),
+    "face", "ellipsoid", or "ridge" for an edge or a corner of a height field, of which only the normal is known.
+    ``centre`` (3,) [m] is the point, a point of the line or face, or the centre; ``axes`` (3, 3) has as its third
+    column the direction of the line, the axis of the circle or the normal of the face; an ellipsoid has its half-axes
+    along all three. ``size`` (3,) [m] are radii: of the ball, side or circle the first one.
+    """
+
+    kind: str
+    centre: Array
+    axes: Array
+    size: Array
+    outward: Array
+
+    def placed(self, rotation: Array, position: Array) -> Feature:
+        """Return the feature in axes in which its own have a rotation and a position."""
+        return self._replace(
+            centre=position + rotation @ self.centre,
+            axes=rotation @ self.axes,
+            outward=rotation @ self.outward,
+        )
+
+    def farthest(self, m: Array) -> Array:
+        """Return the farthest point along the unit vector m, of a line or face the one at its centre."""
+        if self.kind in ("face", "ridge"):
+            return self.centre
+        if self.kind == "circle":
+            way = cross(self.axes[:, 2], cross(m, self.axes[:, 2]))
+            return self.centre + self.size[0] / np.linalg.norm(way) * way
+        if self.kind == "ellipsoid":
+            own = self.size * (self.axes.T @ m)
+            return self.centre + self.axes @ (self.size * own) / np.linalg.norm(own)
+        return self.centre + self.size[0] * m
+
+    @property
+    def curvature(self) -> Curvature:
+        """Radii of curvature and flat directions at the contact."""
+        m, third, r = self.outward, self.axes[:, 2], float(self.size[0])
+        if self.kind in ("face", "ridge"):
+            return Curvature(np.zeros((3, 3)), _plane(m))
+        if self.kind == "ellipsoid":
+            square = self.axes @ np.diag(self.size**2) @ self.axes.T
+            way = square @ m
+            reach = float(np.sqrt(m @ way))
+            return Curvature(square / reach - np.outer(way, way) / reach**3, _NO_WAYS)
+        if self.kind == "point":
+            return Curvature(r * (np.eye(3) - np.outer(m, m)), _NO_WAYS)
+        around = cross(third, m)
+        across = float(np.linalg.norm(around))  # of a rim, which is flatter where it leans
+        around /= across
+        if self.kind == "line":
+            return Curvature(r * np.outer(around, around), third[None])
+        return Curvature(r / across * np.outer(around, around), _NO_WAYS)
+
+
+class Curvature(NamedTuple):
     """Radii of curvature of a surface at a point: ``radii`` (3, 3) [m], infinite along the unit rows of ``flat``."""
 
     radii: Array
@@ -53,27 +110,41 @@ class ContactRates(NamedTuple):
 
 
 class Surface(NamedTuple):
-    """A geometry for `feature_at`: its kind, sizes [m] and bounding radius [m]; of a mesh its corners and edges."""
+    """A geometry for `feature_at`: its kind, sizes [m] and bounding radius [m].
+
+    Of a mesh the corners, the edges and the planes n · x + c = 0 (n, 4) of its convex hull; of a height field the
+    ``heights`` (rows along y, columns along x) [m].
+    """
 
     kind: str
     size: Array
     radius: float
     corners: Array
     edges: Array
+    planes: Array
+    heights: Array = _NO_WAYS
 
 
 def surface_of(model: Any, kind: str, number: int) -> Surface:
     """Return the surface of a geom of MuJoCo's model; a mesh has the corners and edges of its convex hull."""
     size, radius = np.array(model.geom_size[number]), float(model.geom_rbound[number])
+    if kind == "hfield":
+        own = int(model.geom_dataid[number])
+        rows, columns = int(model.hfield_nrow[own]), int(model.hfield_ncol[own])
+        size, first = np.array(model.hfield_size[own]), int(model.hfield_adr[own])
+        heights = size[2] * np.array(model.hfield_data[first : first + rows * columns], dtype=float)
+        none = np.zeros((0, 2), dtype=int), np.zeros((0, 4))
+        return Surface(kind, size, radius, _NO_WAYS, *none, heights.reshape(rows, columns))
     if kind != "mesh":
-        return Surface(kind, size, radius, _NO_WAYS, np.zeros((0, 2), dtype=int))
+        return Surface(kind, size, radius, _NO_WAYS, np.zeros((0, 2), dtype=int), np.zeros((0, 4)))
     from scipy.spatial import ConvexHull  # here: it takes long to import
 
     mesh = int(model.geom_dataid[number])
     first, count = int(model.mesh_vertadr[mesh]), int(model.mesh_vertnum[mesh])
     corners = np.array(model.mesh_vert[first : first + count], dtype=float)
     hull = ConvexHull(corners)
-    return Surface(kind, size, radius, corners, _edges(hull.simplices, hull.equations[:, :3]))
+    edges = _edges(hull.simplices, hull.equations[:, :3])
+    return Surface(kind, size, radius, corners, edges, np.array(hull.equations))
 
 
 def faces_of(surface: Surface) -> list[tuple[Array, Array]]:
@@ -125,39 +196,50 @@ def _edges(triangles: Array, normals: Array) -> Array:
 
 def feature_at(surface: Surface, x: Array, m: Array) -> Feature:
     """Return the feature of a surface at the point x with the outward normal m, both in axes of the geometry."""
-    size, near, none = surface.size, ON_FEATURE * surface.radius, np.zeros((3, 3))
-    tangent = np.eye(3) - np.outer(m, m)
+    size, near = surface.size, ON_FEATURE * surface.radius
     if surface.kind == "sphere":
-        return Feature(size[0] * tangent, _NO_WAYS)
+        return _feature("point", np.zeros(3), m, size[0])
     if surface.kind == "ellipsoid":
-        way = size**2 * m
-        reach = float(np.sqrt(m @ way))
-        return Feature(np.diag(size**2) / reach - np.outer(way, way) / reach**3, _NO_WAYS)
+        return Feature("ellipsoid", np.zeros(3), np.eye(3), size, m)
     if surface.kind == "capsule":
         on_end = abs(x[2]) > size[1] - near
-        return Feature(size[0] * tangent, _NO_WAYS) if on_end else _side(size[0], m, axis=True)
+        height = float(np.copysign(size[1], x[2])) if on_end else float(x[2])
+        return _feature("point" if on_end else "line", height * _UNITS[2], m, size[0])
     if surface.kind == "cylinder":
         if abs(x[2]) < size[1] - near:
-            return _side(size[0], m, axis=True)
-        if np.hypot(x[0], x[1]) < size[0] - near:
-            return Feature(none, _plane(m))
-        across = float(np.hypot(m[0], m[1]))  # on its rim; where it stands on its end a point of the rim
-        return _side(size[0] / across, m, axis=False) if across > ON_FEATURE else Feature(none, _NO_WAYS)
+            return _feature("line", x[2] * _UNITS[2], m, size[0])
+        side = float(np.copysign(1.0, x[2]))
+        way, end = np.array([x[0], x[1], 0.0]), side * size[1] * _UNITS[2]
+        out = float(np.hypot(x[0], x[1]))
+        if out < size[0] - near:
+            return _feature("face", end + way, m, 0.0, side * _UNITS[2])
+        if np.hypot(m[0], m[1]) > ON_FEATURE:
+            return _feature("circle", end, m, size[0])
+        return _feature(
+            "point", end + size[0] / out * way, m, 0.0
+        )  # where it stands on its end a point of the rim
     if surface.kind == "box":
         flush = np.abs(x) > size[:3] - near
-        count = int(flush.sum())
-        ways = _NO_WAYS if count == 3 else _UNITS[~flush] if count == 2 else _plane(m)
-        return Feature(none, ways)
+        own, count = np.where(flush, np.copysign(size[:3], x), x), int(flush.sum())
+        if count == 3:
+            return _feature("point", own, m, 0.0)
+        if count == 2:
+            return _feature("line", own, m, 0.0, _UNITS[int(np.argmin(flush))])
+        normal = np.copysign(_UNITS[int(np.argmax(flush))], x) if count == 1 else m
+        return _feature("face", own, m, 0.0, normal)
     if surface.kind == "mesh":
-        return Feature(none, _on_hull(surface, x, m, near))
-    return Feature(none, _plane(m))
+        return _on_hull(surface, x, m, near)
+    if surface.kind == "hfield":
+        return _on_heights(surface, x, m)
+    if surface.kind == "plane":
+        return _feature("face", np.array([x[0], x[1], 0.0]), m, 0.0, _UNITS[2])
+    return _feature("face", x, m, 0.0, m)
 
 
-def _side(radius: float, m: Array, axis: bool) -> Feature:
-    """Return a round side about the z axis, straight along it if ``axis``."""
-    around = cross(_UNITS[2], m)
-    around /= np.linalg.norm(around)
-    return Feature(radius * np.outer(around, around), _UNITS[2:] if axis else _NO_WAYS)
+def _feature(kind: str, centre: Array, m: Array, radius: float, third: Array | None = None) -> Feature:
+    """Return a feature with a radius and its third axis, by default the z axis."""
+    third = _UNITS[2] if third is None else third
+    return Feature(kind, centre, np.column_stack([*_plane(third), third]), np.array([radius, 0.0, 0.0]), m)
 
 
 def _plane(m: Array) -> Array:
@@ -167,16 +249,46 @@ def _plane(m: Array) -> Array:
     return np.array([first, cross(m, first)])
 
 
-def _on_hull(surface: Surface, x: Array, m: Array, near: float) -> Array:
-    """Return the flat directions of a convex hull at x: none at a corner, one on an edge, two on a face."""
-    if np.linalg.norm(surface.corners - x, axis=1).min() <= near:
-        return _NO_WAYS
+def _on_heights(surface: Surface, x: Array, m: Array) -> Feature:
+    """Return the triangle of a height field at x, or a ridge where the normal is not that of the triangle.
+
+    MuJoCo divides each cell along the diagonal from its corner with the lowest x and y.
+    """
+    heights, half = surface.heights, surface.size[:2]
+    count = np.array(heights.shape[::-1]) - 1
+    width = 2.0 * half / count
+    cell = np.clip(((x[:2] + half) // width).astype(int), 0, count - 1)
+    part = (x[:2] + half) / width - cell
+    (c, r), low = cell, heights[cell[1], cell[0]]
+    high = heights[r + 1, c + 1]
+    turn = heights[r + 1, c] if part[1] >= part[0] else heights[r, c + 1]
+    slope = np.array([high - turn, turn - low] if part[1] >= part[0] else [turn - low, high - turn]) / width
+    normal = np.array([*-slope, 1.0])
+    normal /= np.linalg.norm(normal)
+    if float(normal @ m) < 1.0 - FLAT_SURFACE:
+        return _feature("ridge", x, m, 0.0, m)
+    height = low + slope @ (part * width)
+    return _feature("face", np.array([x[0], x[1], height]), m, 0.0, normal)
+
+
+def _on_hull(surface: Surface, x: Array, m: Array, near: float) -> Feature:
+    """Return the corner, edge or face of a convex hull at x."""
+    away = np.linalg.norm(surface.corners - x, axis=1)
+    if away.min() <= near:
+        return _feature("point", surface.corners[int(np.argmin(away))], m, 0.0)
     starts = surface.corners[surface.edges[:, 0]]
     ways = surface.corners[surface.edges[:, 1]] - starts
     along = np.einsum("ij,ij->i", ways, x - starts) / np.einsum("ij,ij->i", ways, ways)
-    away = np.linalg.norm(starts + np.clip(along, 0.0, 1.0)[:, None] * ways - x, axis=1)
+    feet = starts + np.clip(along, 0.0, 1.0)[:, None] * ways
+    away = np.linalg.norm(feet - x, axis=1)
     best = int(np.argmin(away))
-    return ways[best : best + 1] / np.linalg.norm(ways[best]) if away[best] <= near else _plane(m)
+    if away[best] <= near:
+        return _feature("line", feet[best], m, 0.0, ways[best] / np.linalg.norm(ways[best]))
+    cosines = surface.planes[:, :3] @ m
+    plane = surface.planes[
+        int(np.argmax(cosines > cosines.max() - FLAT_SURFACE))
+    ]  # the first of those in one plane
+    return _feature("face", x - (plane[:3] @ x + plane[3]) * plane[:3], m, 0.0, plane[:3])
 
 
 def contact_rates(
@@ -184,7 +296,7 @@ def contact_rates(
 ) -> ContactRates:
     """Return the rates of a contact point and its normal; features in world axes, ``gap`` [m] along the normal."""
     basis = _plane(normal)  # two tangents, as rows
-    one, two = (_in_plane(feature, basis) for feature in features)
+    one, two = (_in_plane(feature.curvature, basis) for feature in features)
     turns = [basis @ cross(body.spin, normal) for body in bodies]
     slip = basis @ (bodies[1].velocity - bodies[0].velocity)
     curved = one.radii + two.radii + gap * np.eye(2)
@@ -209,9 +321,9 @@ def contact_rates(
     return ContactRates(point, rate @ basis)
 
 
-def _in_plane(feature: Feature, basis: Array) -> Feature:
-    """Return a feature in the coordinates of the tangent plane; flat directions that leave it are none."""
+def _in_plane(feature: Curvature, basis: Array) -> Curvature:
+    """Return curvature in the coordinates of the tangent plane; flat directions that leave it are none."""
     ways = feature.flat @ basis.T
     lengths = np.linalg.norm(ways, axis=1)
     kept = 1.0 - lengths**2 <= FLAT_SURFACE
-    return Feature(basis @ feature.radii @ basis.T, ways[kept] / lengths[kept, None])
+    return Curvature(basis @ feature.radii @ basis.T, ways[kept] / lengths[kept, None])

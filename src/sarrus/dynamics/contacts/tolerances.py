@@ -37,3 +37,25 @@ FLAT_SURFACE = 1e-8
 # [1, of a free direction of length one] A force that free directions change by less is determined: the root
 # of rounding.
 UNMOVED_FORCE = 1e-7
+
+# [1] A unit normal that an iteration of the features changes by less is found: a few units of rounding.
+NORMAL_FOUND = 1e-15
+
+# [iterations] Iterations for the normal of a pair of features at most; MuJoCo's, right to 1e-5, needs two.
+NORMAL_STEPS = 6
+
+# [1, of the characteristic length] A gap of a pair of features that differs by more from that of the narrow phase
+# belongs to other features: MuJoCo's are right to 1e-6 lengths.
+FEATURE_GAP = 1e-6
+
+# [1] The same of unit normals. MuJoCo's are right to 1e-5, but those of edges that are nearly parallel, and of rims,
+# may be wrong by 0.1.
+FEATURE_NORMAL = 0.1
+
+# [1, of the smallest radius of both features, else of the characteristic length] The same of contact points: corners of
+# the polygon for the end of a cylinder are half a radius apart.
+FEATURE_POINT = 0.05
+
+# [1; 1, of the characteristic length] Normals, gaps and points of the narrow phase that are nearer to those of the
+# features stay: rounding.
+EXACT = 1e-14

@@ -8,7 +8,7 @@ the constraints held. Dry friction of joints has no impulse, because its force i
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_elements import contact_elements
+from sarrus.dynamics.contacts.contact_elements import ContactElement, contact_elements
 from sarrus.dynamics.impacts.restitution import impulses, lone_impulse
 from sarrus.dynamics.impacts.tolerances import SHOVE, STIFF_DIRECTION
 from sarrus.dynamics.model.evaluations import Evaluations
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 class ImpactBlocks(ABC):
     """Contacts, then stops, then dry frictions of a system at a state, as an impact needs them.
 
+    ``elements`` are those of a state, with contacts that a narrow phase has found behind the stops, and ``poisson`` the
+    names of those with Poisson's law; default: `contact_elements`.
+
     Attributes
     ----------
     contacts, unilateral : number of contacts, and of contacts and stops: these only push.
@@ -38,15 +41,21 @@ class ImpactBlocks(ABC):
     poisson : numbers of the contacts with Poisson's law.
     """
 
-    def __init__(self, system: Evaluations) -> None:
-        self.name, elements = system.name, contact_elements(system)
+    def __init__(
+        self,
+        system: Evaluations,
+        elements: Sequence[ContactElement] | None = None,
+        poisson: Collection[str] = (),
+    ) -> None:
+        self.name, elements = system.name, contact_elements(system) if elements is None else elements
         self.contacts = len(system.equations.friction_contacts)
         self.unilateral = sum(one.kind != "friction" for one in elements)
         self.sizes = [one.rows.stop - one.rows.start for one in elements]
         self.first = np.array([one.rows.start for one in elements], dtype=np.int64)
         self.units = np.array([one.unit for one in elements])
         contacts = system.equations.friction_contacts
-        self.poisson = {k for k, contact in enumerate(contacts) if contact.impact_law == "poisson"}
+        names = {contact.name for contact in contacts if contact.impact_law == "poisson"} | set(poisson)
+        self.poisson = {k for k, one in enumerate(elements) if one.name in names}
         self._columns, self._still = system.characteristic.columns, STILL
 
     @property

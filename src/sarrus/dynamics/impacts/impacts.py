@@ -29,7 +29,7 @@ from sarrus.base.status import Answer, Status
 from sarrus.dynamics.closing.assembly import Neighbourhood, rank_analysis
 from sarrus.dynamics.closing.manifold import finite_jacobian
 from sarrus.dynamics.closing.rigidity import leaves
-from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
+from sarrus.dynamics.contacts.contact_state import geometry_contacts, takes_part
 from sarrus.dynamics.impacts.activity import AT_CONTACT, active, gap_rates, gaps, switch_off, switch_on
 from sarrus.dynamics.impacts.complementarity import OneSided, mass_left
 from sarrus.dynamics.impacts.state_blocks import ContactImpulses, StateBlocks, coefficients
@@ -132,15 +132,16 @@ def impact(
     least norm. Singular M: solved in the null space of A. The system's parameters do not change: switch the constraints
     on for the motion afterwards.
 
-    Raises `ArgumentError` for unknown names, for a constraint or named contact that is open at q, and for contacts
-    between geometries without closed form, which act in runs only; `SolveError` if M is not positive definite on the
-    motions that the constraints allow (ILL_POSED), or if no velocity keeps all contacts from penetrating their planes.
+    Contacts between geometries without closed form are those that touch at q; ``restitution`` and ``closing`` name
+    them by their pair, NAME-NAME, and ``contacts`` by their points, NAME-NAME.1, …
+
+    Raises `ArgumentError` for unknown names, and for a constraint or named contact that is open at q; `SolveError` if M
+    is not positive definite on the motions that the constraints allow (ILL_POSED), or if no velocity keeps all contacts
+    from penetrating their planes.
     """
     check_is("impact", system, Evaluations)
     q, v = system.normalized(q), np.array(system.checked(v, system.nv, "v"))
     acts = takes_part(system, contacts)
-    if acts:
-        require_no_narrow_phase(system, "impacts")
     hits = coefficients(system) if acts else {}
     valid = tuple(system.closure_rows)
     on = [name for name in valid if active(system).get(name, True)]
@@ -168,6 +169,13 @@ def _check_gaps(system: Evaluations, closing: list[str], q: Array, t: float) -> 
                 f"{system.name}: contact {name!r} does not touch its plane at q, the gap is {gap:.3g} m",
                 element=name,
             )
+    if apart := [name for name in system.contact_geometries if name in closing]:
+        touching = {one.pair.name for one in geometry_contacts(system, q, t).points}
+        for name in apart:
+            if name not in touching:
+                raise ArgumentError(
+                    f"{system.name}: the geometries of {name!r} do not touch at q", element=name
+                )
 
 
 def _approaching(system: Evaluations, q: Array, v: Array, t: float) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_elements import Mode, contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_elements import Mode, contact_elements
 from sarrus.dynamics.contacts.contact_state import below_its_plane, contact_row_state
 from sarrus.dynamics.contacts.support_reactions import ContactReactions
 from sarrus.dynamics.impacts.collisions import Collisions, ImpactBlocks, no_answer
@@ -53,10 +53,16 @@ class ContactImpulses(ContactReactions):
 
 
 def coefficients(system: Evaluations) -> dict[str, float]:
-    """Return the coefficients of restitution of contacts with Coulomb friction and of stops, by name."""
+    """Return the coefficients of restitution of contacts with Coulomb friction and of stops, by name.
+
+    Contacts between geometries that a narrow phase finds have the name of their pair.
+    """
     own = [contact.restitution for contact in system.equations.friction_contacts]
     own += joint_limits(system).restitution.tolist()
-    return dict(zip((one.name for one in contact_elements(system)), own))
+    pairs = [] if system.mechanism is None else system.mechanism.geometry_pairs
+    return dict(zip((one.name for one in contact_elements(system)), own)) | {
+        pair.name: pair.restitution for pair in pairs
+    }
 
 
 class StateBlocks(ImpactBlocks):
@@ -69,9 +75,13 @@ class StateBlocks(ImpactBlocks):
     def __init__(
         self, system: Evaluations, q: Array, v: Array, t: float, motions: Array, own: Mapping[str, float]
     ) -> None:
-        super().__init__(system)
-        self.system, self.elements, self.v = system, contact_elements(system), v.copy()
         found = contact_row_state(system, q, v, t)
+        points = () if found.geometry is None else found.geometry.points
+        super().__init__(
+            system, found.elements, [one.name for one in points if one.pair.impact_law == "poisson"]
+        )
+        own = {**own, **{one.name: own[one.pair.name] for one in points}}
+        self.system, self.elements, self.names, self.v = system, found.elements, found.names, v.copy()
         self.jacobian, self.gaps, self._bias = found.rows, found.gaps, found.rates - product(found.rows, v)
         self._restitution = np.array([own[one.name] for one in self.elements[: self.unilateral]])
         self._motions = motions
@@ -176,7 +186,7 @@ class StateBlocks(ImpactBlocks):
         null = ranked(product(self._along.T, columns[rows])).null if ways else np.zeros((0, 0))
         loose = np.abs(product(columns, null)).max(axis=1, initial=0.0) > IMPULSE_ROUNDING
         return ContactImpulses(
-            names=contact_names(self.system),
+            names=self.names,
             forces=read_only(impulses),
             force=read_only(product(self.jacobian.T, impulses)),
             determined=read_only(~loose),

@@ -12,27 +12,31 @@ A joint that slides has a constant friction force. So a phase is a constrained s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode, contact_elements
-from sarrus.dynamics.contacts.contact_state import contact_row_state
+from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function
+from sarrus.dynamics.contacts.contact_state import ContactRowState, contact_row_state
 from sarrus.dynamics.contacts.row_derivatives import contact_slopes, contact_tangent
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.model.derivatives import Derivatives
 from sarrus.dynamics.model.evaluations import Evaluations
-from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
+from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.dynamics.results import ForwardDynamics
-from sarrus.dynamics.solve.tolerances import BORDER
+from sarrus.dynamics.solve.tolerances import BORDER, SHARES_MATTER
 from sarrus.kernels.contact.tolerances import AT_BOUND, still_speed
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import RANK_CUT
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.contacts.held_features import HeldFeatures
 
 
 class Sliding(NamedTuple):
@@ -82,8 +86,12 @@ class ContactPhase:
         of contacts that roll are nonholonomic.
     sliding : the contacts that slide, with friction.
     forces : (all rows,) r [N, N m]. scales : (m,) factors that give the rows H characteristic units.
-    rows : (all rows × nv) the rows. constraints : (nc × nv) A. rank : of A. names : of the contacts, stops and joints
-        held.
+    rows : (all rows × nv) the rows. bounds : those that stops hold [m, rad].
+    constraints : (nc × nv) A. rank : of A. names : of the contacts, stops and joints held.
+    elements : all contacts, stops and joints with dry friction at the state. rolling : names of those that roll on
+        surfaces other than planes.
+    features : contacts between geometries that a narrow phase has found, with their features held, whose rows come
+        behind all others; None without such contacts.
     """
 
     system: Evaluations
@@ -93,9 +101,13 @@ class ContactPhase:
     forces: Array
     scales: Array
     rows: Array
+    bounds: Array
     constraints: Array
     rank: int
     names: tuple[str, ...]
+    elements: tuple[ContactElement, ...]
+    rolling: tuple[str, ...] = ()
+    features: HeldFeatures | None = None
 
     @property
     def push(self) -> Array:
@@ -121,10 +133,37 @@ class ContactPhase:
     def without_place(self) -> list[int]:
         """Numbers of the held rows of contacts whose places a parameter may move unseen: those on curved surfaces."""
         found = list[int]()
-        for one, contact in zip(contact_elements(self.system), self.system.equations.friction_contacts):
-            if contact.rolls and contact.place is None:
+        for one in self.elements:
+            if one.name in self.rolling:
                 found += [row for row in range(one.tails.start, one.tails.stop) if row in self.held]
         return found
+
+    def motion(self, x: Array) -> tuple[Array, Array, Array, Array]:
+        """Return gaps (of ``elements``), all rows, their velocities and biases at x = [q | v | u | t | p | τ].
+
+        Contacts between geometries keep their features; stops are those of the state of the phase.
+        """
+        system, rows = self.system, self.rows.copy()
+        parts, count = system.parts, int(system.equations.row_rates.numel())
+        rates, bias = product(rows, x[parts.v]), np.zeros(len(rows))
+        gaps = {"contact": np.zeros(0), "friction": np.zeros(len(self.elements))}
+        if count:
+            found = contact_motion_function(system).evaluate(x)
+            rows[:count] = np.reshape(found["rows"], (count, system.nv))
+            rates[:count], bias[:count] = found["rates"][:, 0], found["bias"][:, 0]
+            gaps["contact"] = contact_gaps(system)(x)
+        limits = joint_limits(system)
+        gaps["stop"] = limits.signs * (self.bounds - x[parts.q][limits.places])
+        if self.features is not None:
+            own = slice(len(rows) - self.features.count, None)
+            known, rows[own], rates[own], bias[own] = self.features.motion(x)
+            gaps["contact"] = np.concatenate([gaps["contact"], known])
+        places = dict.fromkeys(gaps, 0)
+        total = np.zeros(len(self.elements))
+        for k, one in enumerate(self.elements):
+            total[k] = gaps[one.kind][places[one.kind]]
+            places[one.kind] += 1
+        return total, rows, rates, bias
 
     def ranks(self, rank: int, holonomic_rank: int, *, all_rows: bool = False) -> tuple[int, int]:
         """Return the ranks of [A; H] and of its rows that hold positions, from those of A and of its holonomic rows.
@@ -144,6 +183,37 @@ class ContactPhase:
         if not len(even) or not null.shape[1]:
             return rank
         return rank + ranked(product(even, null), cut=RANK_CUT * float(np.abs(even).max())).rank
+
+    @property
+    def motions(self) -> Array:
+        """Velocities (nv × k) that the rows allow, a basis in which characteristic velocities have length one."""
+        size = self.system.characteristic
+        even = size.scaled_rows(self.constraints)
+        null = at_rank(even, self.rank).null if self.rank else np.eye(self.system.nv)
+        own = product(self.scales[:, None] * self.rows[self.held] / size.columns, null)
+        return product(null, ranked(own, relative=RANK_CUT).null) / size.columns[:, None]
+
+    def ambiguous(
+        self, x: Array, a: Array, left_null: Array, unpushed: Array, tangent: Array
+    ) -> tuple[str, ...]:
+        """Return the sliding contacts whose shares of the load change derivatives although statics leaves them open.
+
+        Their friction turns with the slip, each by its own normal force. ``left_null`` are the combinations of the rows
+        of `extended` that vanish, ``unpushed`` (nv, …) motions on which forces on the rows do no work, ``tangent``
+        (2 nv, …) changes of (ϑ, v) that the rows allow.
+        """
+        if not self.sliding or left_null.shape[1] == 0:
+            return ()
+        weights = np.array(np.random.default_rng(7).uniform(0.5, 1.5, left_null.shape[1]))
+        shares, nv = self.split(product(left_null, weights))[1], self.system.nv
+        slip_q, sizes = self.tangent(x, a, self.forces)["slip_q"], list[float]()
+        for forces in (shares / np.abs(shares).max(), self.forces / np.abs(self.forces).max()):
+            turned = self.turning(np.hstack([slip_q[:, :nv], self.rows]), forces)
+            sizes.append(float(np.linalg.norm(product(unpushed.T, turned, tangent))))
+        if not sizes[0] > SHARES_MATTER * sizes[1]:
+            return ()
+        most = np.abs(shares).max()
+        return tuple(one.name for one in self.sliding if abs(shares[one.normal]) > SHARES_MATTER * most)
 
     def with_least_friction(self, sticking: Sequence[ContactElement]) -> Array:
         """Return the forces (all rows,) with the same effect on the motion and the least friction where it sticks."""
@@ -181,12 +251,13 @@ class ContactPhase:
         nv, count = self.system.nv, int(self.system.equations.row_rates.numel())
         sizes = {"bias_q": nv + 1, "bias_v": nv, "slip_q": nv + 1}
         found = {name: np.zeros((len(self.rows), n)) for name, n in sizes.items()}
+        found["force_q"] = np.zeros((nv, nv + 1))
         if count:
-            given = contact_tangent(self.system).evaluate(np.concatenate([x, a, forces[:count]]))
-            for name, part in found.items():
-                part[:count] = given[name]
-            return found | {"force_q": given["force_q"]}
-        return found | {"force_q": np.zeros((nv, nv + 1))}
+            _add(found, contact_tangent(self.system).evaluate(np.concatenate([x, a, forces[:count]])), 0)
+        if self.features is not None:
+            first = len(self.rows) - self.features.count
+            _add(found, self.features.tangent(x, a, forces[first:]), first)
+        return found
 
     def turning(self, slips: Array, forces: Array) -> Array:
         """Return the changes of the friction Pᵀ r (columns) by the turn of the slip, for changes of H v of all rows."""
@@ -204,11 +275,13 @@ class ContactPhase:
             name: np.zeros((len(self.rows), width)) for name in ("position", "velocity", "forward", "drift")
         }
         found["backward"] = np.zeros((system.nv, width))
+        last = len(self.rows)
         if count:
-            given = contact_slopes(system).evaluate(np.concatenate([x, w, forces[:count]]))
-            for name, part in found.items():
-                part[: system.nv if name == "backward" else count] = given[name]
-        found["velocity"][count:, system.nq : system.nq + system.nv] = self.rows[count:]
+            _add(found, contact_slopes(system).evaluate(np.concatenate([x, w, forces[:count]])), 0)
+        if self.features is not None:
+            last -= self.features.count
+            _add(found, self.features.slopes(x, w, forces[last:]), last)
+        found["velocity"][count:last, system.nq : system.nq + system.nv] = self.rows[count:last]
         limits = joint_limits(system)
         found["position"][count + np.arange(len(limits.places)), limits.places] = -limits.signs
         return RowSlopes(**found)
@@ -233,6 +306,15 @@ class ContactPhase:
         )
 
 
+def _add(found: dict[str, Array], given: Mapping[str, Array], first: int) -> None:
+    """Add derivatives of forces, and write those of rows from row ``first`` on."""
+    for name, part in given.items():
+        if name in ("force_q", "backward"):
+            found[name] += part
+        else:
+            found[name][first : first + len(part)] = part
+
+
 def phase_at(
     system: Evaluations, solved: ForwardDynamics, q: Array, v: Array, t: float, where: str = ""
 ) -> ContactPhase | None:
@@ -252,7 +334,13 @@ def phase_at(
     change = state.rows @ a + state.bias
     hurry = 1.0 + float(np.abs(system.characteristic.columns * a).max(initial=0.0))
     sliding, chosen = list[Sliding](), list[tuple[ContactElement, range, bool]]()
-    for k, one in enumerate(contact_elements(system)):
+    features = held_features(system, state)
+    rolls = {one.name for one in system.equations.friction_contacts if one.rolls}
+    rolling = {one.name for one in system.equations.friction_contacts if one.rolls and one.place is None}
+    if features is not None:
+        curved = {one.name for one in features.contacts if one.rolls}
+        rolls, rolling = rolls | curved, rolling | curved
+    for one in state.elements:
         mode, force, slip = found.modes[one.name], found.forces[one.rows], state.rates[one.tails]
         slides = float(np.linalg.norm(slip)) > still * one.unit
         if mode is Mode.OPEN:
@@ -265,9 +353,9 @@ def phase_at(
             continue
         if one.kind != "friction" and force[0] <= BORDER * np.abs(found.forces).max():
             raise _border(system, one, _UNLOADED, where)
-        rolls = one.kind == "contact" and system.equations.friction_contacts[k].rolls
         sticks = mode is Mode.STICKING and (one.kind == "friction" or one.static > 0.0)
-        chosen.append((one, range(one.rows.start, one.rows.stop if sticks else one.rows.start + 1), rolls))
+        rows = range(one.rows.start, one.rows.stop if sticks else one.rows.start + 1)
+        chosen.append((one, rows, one.name in rolls))
         if mode is Mode.SLIDING:
             sliding.append(Sliding(one.name, one.rows.start, one.tails, force[1:] / force[0], slip))
     if not chosen:
@@ -284,10 +372,17 @@ def phase_at(
         forces=np.array(found.forces),
         scales=np.array([1.0 / one.unit for one, rows, _ in chosen for _ in rows]),
         rows=state.rows,
+        bounds=bounds_at(joint_limits(system), q),
         constraints=system.constraint_jacobian(q, v, t),
         rank=solved.rank,
         names=tuple(one.name for one, _, _ in chosen),
+        elements=state.elements,
+        rolling=tuple(sorted(rolling)),
+        features=features,
     )
+    if features is not None:
+        phase = replace(phase, rows=phase.motion(system.pack(q, v, None, t))[1])
+        _refuse_borders(phase, state, where)
     sticking = [one for one, rows, _ in chosen if one.kind == "friction" or len(rows) > 1]
     spent = [one for one in sticking if not _has_room(one, phase.forces)]
     if spent:
@@ -309,6 +404,36 @@ def rubbing(system: Evaluations, found: ContactForces) -> Array:
 
 
 _UNLOADED = "is closed without a force"
+_NO_FEATURES = "touches where a corner, an edge or a rim begins"
+
+
+def held_features(system: Evaluations, state: ContactRowState) -> HeldFeatures | None:
+    """Return the contacts that a narrow phase has found at a state, with their features held; None without any."""
+    if state.geometry is None or not state.geometry.points:
+        return None
+    from sarrus.dynamics.contacts.held_features import HeldFeatures  # here: few systems need it
+
+    return HeldFeatures(system, state.geometry)
+
+
+def _refuse_borders(phase: ContactPhase, state: ContactRowState, where: str) -> None:
+    """Raise `SolveError` for features at their border, such as a corner on an edge, and for those that are not known.
+
+    Borders do not matter for two bodies that do not move against each other.
+    """
+    assert phase.features is not None
+    assert state.geometry is not None
+    elements = {one.name: one for one in phase.elements}
+    for point, one in zip(state.geometry.points, phase.features.contacts):
+        if elements[one.name].rows.start not in phase.held:
+            continue
+        if not one.known:
+            raise _border(phase.system, elements[one.name], _NO_FEATURES, where)
+        if one.borders:
+            length = phase.system.characteristic.length
+            moved = product(state.geometry.relative_motion(point, length), phase.motions)
+            if np.abs(moved).max(initial=0.0) > BORDER * length:
+                raise _border(phase.system, elements[one.name], _NO_FEATURES, where)
 
 
 def _limit(one: ContactElement, forces: Array) -> float:

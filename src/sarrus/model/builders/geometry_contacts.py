@@ -143,7 +143,8 @@ class GeometryBuilder(Description):
             priority, at equal priority the larger one. Torsional and rolling friction follow the geoms and their
             condim.
         static_coefficient : static friction of all pairs, ≥ sliding friction; by default equal to it.
-        restitution, impact_law : for all pairs, as in `add_contact`; Poisson's law needs contacts in closed form.
+        restitution, impact_law : for all pairs, as in `add_contact`; runs know Poisson's law for contacts in closed
+            form, `sarrus.impact` for all.
         closed_form : True: the gap of each contact is an expression in q at fixed places; such contacts act wherever
             contacts of `add_contact` act, event-driven runs included. Possible for spheres with planes, spheres,
             capsules, boxes and cylinders; for capsules, boxes, cylinders, meshes and ellipsoids with planes; for two
@@ -162,10 +163,6 @@ class GeometryBuilder(Description):
             checks.nonnegative(number, f"{what}_coefficient", label)
         checks.fraction(restitution, "restitution", label)
         check_name("impact_law", impact_law, IMPACT_LAWS, label)
-        if impact_law != "newton":
-            if closed_form is False:
-                raise fault(label, f"impact_law={impact_law!r} is for contacts in closed form")
-            closed_form = True
         chosen = self._named(geoms, label)
         if others is None:
             pairs: Iterable[tuple[str, str]] = self.contact_geoms()
