@@ -181,7 +181,8 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
     ),
 }
 IN_C = {
-    "C: `forward_dynamics`, `inverse_dynamics`, `step`": ("forward_dynamics", "inverse_dynamics", "step"),
+    "C: `forward_dynamics`, `step`": ("forward_dynamics", "step"),
+    "C: `inverse_dynamics`": ("inverse_dynamics",),
     "C: `contact_step`": ("contact_step",),
 }
 

@@ -36,7 +36,3 @@ ON_FEATURE = 1e-5
 # [1, 1 − cosine] Faces of a mesh at a smaller angle, 1e-4 rad, are one face without an edge between them, and an edge
 # at a smaller angle to a tangent plane is in it.
 FLAT_SURFACE = 1e-8
-
-# [1, of a free direction of length one] A force that free directions change by less is determined: the root
-# of rounding.
-UNMOVED_FORCE = 1e-7
