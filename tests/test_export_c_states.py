@@ -1,4 +1,4 @@
-"""Forward dynamics in exported C with contacts, ropes, stops, dry friction and flanks: that of Python, digit by digit."""
+"""Forward dynamics in exported C with contacts, ropes, stops, dry friction and flanks: that of Python."""
 
 from __future__ import annotations
 
@@ -118,9 +118,7 @@ def test_flanks_of_random_drives(seed: int, tmp_path: Path) -> None:
     rng, still, both = np.random.default_rng(seed), np.zeros(system.nv), 0
     code = export(system, tmp_path, np.zeros(system.nq))
     for _ in range(20):
-        found = assert_same(
-            code, Scene(system, np.zeros(system.nq), still, 5.0 * rng.normal(size=system.nu))
-        )
+        found = assert_same(code, Scene(system, np.zeros(system.nq), still, 5.0 * rng.normal(size=system.nu)))
         both += any(found.modes)
     assert both > 0
 
