@@ -141,6 +141,79 @@ def test_what_is_not_possible(tmp_path: Path) -> None:
     assert found == {Status.OK, Status.INFEASIBLE}
 
 
+def inverse(code: Compiled, q: Array, v: Array, a: Array, t: float = 0.0) -> tuple[Status, Array, Array]:
+    """Return status, controls and forces of inverse dynamics in C."""
+    u, forces = np.zeros(code.system.nu), np.zeros(len(contact_names(code.system)))
+    status = code.call("inverse_dynamics", *map(contiguous, (q, v, a)), t, u, forces)
+    return Status(status), u, forces
+
+
+def assert_same_inverse(code: Compiled, q: Array, v: Array, a: Array) -> Status:
+    """Assert that inverse dynamics is that of Python: to 1e-12 if it succeeds, forces where the load is supported."""
+    status, u, forces = inverse(code, q, v, a)
+    wanted = code.system.inverse_dynamics(q, v, a, throw=False)
+    assert status is wanted.status
+    if not status.ok:
+        return status
+    known = np.zeros(len(forces)) if wanted.contacts is None else wanted.contacts.forces
+    size = max(np.abs(wanted.u).max(), np.abs(known).max())
+    assert_allclose(u, wanted.u, rtol=0, atol=1e-12 * size)
+    assert_allclose(forces, known, rtol=0, atol=1e-12 * size)
+    return status
+
+
+@pytest.mark.parametrize("family", ["quadruped", "leg sticks", "leg slides"])
+def test_inverse_dynamics_of_robots(family: str, tmp_path: Path) -> None:
+    """Motions of forward dynamics, rest, and accelerations that no forces of the contacts allow."""
+    scene = FAMILIES[family](np.random.default_rng([0, 7]))
+    assert scene is not None
+    system, still = scene.system, np.zeros(scene.system.nv)
+    code = Compiled(sr.export.c_code(system, tmp_path, ["inverse_dynamics"], name="plant", q=scene.q), system)
+    a = np.array(system.forward_dynamics(scene.q, scene.v, scene.u, scene.t).a)
+    assert assert_same_inverse(code, scene.q, scene.v, a) is Status.OK
+    assert assert_same_inverse(code, scene.q, still, still) is Status.OK
+    free = np.array(system.forward_dynamics(scene.q, still, contacts=False).a)
+    assert assert_same_inverse(code, scene.q, still, free) is not Status.OK  # it falls into the ground
+    assert (
+        assert_same_inverse(code, scene.q, still, -free) is Status.NOT_ACHIEVABLE
+    )  # it jumps, off the ground
+    open_ = scene.q + np.eye(system.nq)[-1] * (0.3 if system.nh else np.nan)
+    assert inverse(code, open_, still, still)[0] in (Status.NOT_CLOSED, Status.NOT_FINITE)
+
+
+def test_inverse_dynamics_says_why_there_is_none(tmp_path: Path) -> None:
+    """A crate with one motor: friction carries it up to μ g; beyond, and across, statuses are those of Python."""
+    mechanism = sr.Mechanism("pushed")
+    mechanism.add_body("crate", 2.0, inertia=(0.1, 0.1, 0.1))
+    mechanism.add_joint("slide", "planar", "world", "crate", axis=(0, -1, 0), axis2=(1, 0, 0))
+    for k, x in enumerate((0.2, -0.2)):
+        mechanism.add_contact(f"c{k}", "crate", (x, 0, -0.1), friction="coulomb", friction_coefficient=0.5)
+    mechanism.add_actuator("turn", "slide.angle")
+    system = sr.System(mechanism)
+    code = Compiled(sr.export.c_code(system, tmp_path, ["inverse_dynamics"], name="plant"), system)
+    q, still, found = np.zeros(3), np.zeros(3), set[Status]()
+    q[np.argmax(np.abs(system.forward_dynamics(q, still, contacts=False).a))] = 0.1
+    for a in ([0.0, 0, 0], [0, 0.0, 1.0], [2.0, 0, 0], [0, 1.0, 0], [0, -1.0, 0], [-2.0, 0, 0]):
+        found.add(assert_same_inverse(code, q, still, np.array(a)))
+        found.add(assert_same_inverse(code, q, np.array([0.5, 0.0, 0.0]), np.array(a)))
+    assert Status.OK in found
+    assert len(found) >= 3
+
+
+@pytest.mark.parametrize("seed", [2, 3, 5])
+def test_inverse_dynamics_on_flanks(seed: int, tmp_path: Path) -> None:
+    """Of two opposite flanks the one with the least controls pushes."""
+    system, _ = random_drive(seed)
+    rng = np.random.default_rng(seed)
+    q, still = np.zeros(system.nq), np.zeros(system.nv)
+    code = Compiled(sr.export.c_code(system, tmp_path, ["inverse_dynamics"], name="plant"), system)
+    for _ in range(10):
+        u = 5.0 * rng.normal(size=system.nu)
+        a = np.array(system.forward_dynamics(q, still, u).a)
+        assert_same_inverse(code, q, still, a)
+        assert_same_inverse(code, q, still, still)
+
+
 def test_without_contacts_on_request_and_step_with_them(tmp_path: Path) -> None:
     """`step` is the step of runs: of time stepping with contacts, of Runge and Kutta without."""
     system = ball(0.3)
@@ -166,7 +239,7 @@ def test_under_sanitizers(tmp_path: Path) -> None:
     """The example of a leg with loops on two contacts, and its results twice: no memory is read or written beside."""
     scene = FAMILIES["leg sticks"](np.random.default_rng([0, 7]))
     assert scene is not None
-    code = export(scene.system, tmp_path, scene.q, "step", "contacts")
+    code = export(scene.system, tmp_path, scene.q, "step", "contacts", "inverse_dynamics")
     flags = "-O0 -Werror -DSECONDS=0.0 -fsanitize=address,undefined -fno-sanitize-recover=all"
     make = ["make", "-s", "-C", str(tmp_path), f"CC={compiler()}", f"CFLAGS={flags}"]
     subprocess.run([*make, "LDFLAGS=-fsanitize=address,undefined"], check=True, capture_output=True)

@@ -186,8 +186,7 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
     "`to_casadi`": ([traced], [sr.export.casadi_function]),
 }
 IN_C = {
-    "C: `forward_dynamics`, `step`": ("forward_dynamics", "step"),
-    "C: `inverse_dynamics`": ("inverse_dynamics",),
+    "C: `forward_dynamics`, `inverse_dynamics`, `step`": ("forward_dynamics", "inverse_dynamics", "step"),
     "C: `contact_step`": ("contact_step",),
 }
 

@@ -68,7 +68,7 @@ def forces_as_inputs(system: System) -> tuple[ca.SX, ca.SX]:
 
 
 @dataclass(frozen=True)
-class _Held:
+class _PhaseElement:
     """An element in a phase: its mode, and the unit direction of its slip (tails,), given or that of its slip."""
 
     one: ContactElement
@@ -118,7 +118,7 @@ class SymbolicPhase:
         for row, force in self.known.items():
             self.force += self.all.rows[row, :].T * force
 
-    def _element(self, one: ContactElement, mode: Any) -> _Held:
+    def _element(self, one: ContactElement, mode: Any) -> _PhaseElement:
         """Return an element in its mode, which may have a direction."""
         direction: Any = None
         if isinstance(mode, Sequence) and not isinstance(mode, str):
@@ -133,10 +133,10 @@ class SymbolicPhase:
                 element=one.name,
             )
         if mode is not Mode.SLIDING or one.tails.stop == one.tails.start:
-            return _Held(one, mode, None, False)
+            return _PhaseElement(one, mode, None, False)
         slip = self.all.rates[one.tails]
         if direction is None:
-            return _Held(one, mode, slip / ca.norm_2(slip), False)
+            return _PhaseElement(one, mode, slip / ca.norm_2(slip), False)
         given = np.atleast_1d(np.asarray(direction, dtype=float))
         length = float(np.linalg.norm(given))
         if given.shape != (slip.numel(),) or not 0.0 < length < np.inf:
@@ -145,7 +145,7 @@ class SymbolicPhase:
                 f"got {direction!r}",
                 element=one.name,
             )
-        return _Held(one, mode, ca.SX(given / length), True)
+        return _PhaseElement(one, mode, ca.SX(given / length), True)
 
     def push(self, row: int) -> ca.SX:
         """Return the row of P, along which the force of a held row acts."""

@@ -27,6 +27,7 @@ from sarrus.export.c.law_entry import LawPlan, control_law, demanding_law, inver
 from sarrus.export.c.package import Contents
 from sarrus.export.c.sensors_entry import sensors
 from sarrus.export.c.state_plan import StatePlan, force_names, takes_part
+from sarrus.export.c.state_support_entry import inverse_dynamics_on_contacts
 from sarrus.export.c.tolerances import EXPORTED_TIME
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
@@ -44,6 +45,8 @@ FUNCTIONS = (
 )
 # Functions that advance time, and the time [s] until which prescribed motions are checked for jumps.
 _STEPS = ("step", "contact_step")
+# Functions with the forces of contacts at a state.
+_AT_STATES = ("forward_dynamics", "inverse_dynamics")
 # Functions that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
@@ -95,11 +98,11 @@ def c_code(
         The output folder, made if it is missing. Files of an earlier export are replaced; any other file of these names
         is an error and is kept.
     functions : sequence of str, optional
-        Of a system: forward_dynamics (default), inverse_dynamics (the u of least norm for a given a, without contacts,
-        stops and dry friction), terms (M, h, k, S, φ, ψ, A, γ, N v), step (RK4 with projection; with contacts, stops or
-        dry friction it is contact_step, which is exported, too), sensors (readings; with sensors of accelerations or
-        forces also forward_dynamics), contacts (gaps, velocities and rows of contacts with Coulomb friction),
-        contact_step (a step of the method moreau-jean, with the forces). Of a law also: law (default).
+        Of a system: forward_dynamics (default), inverse_dynamics (the u of least norm for a given a), terms (M, h,
+        k, S, φ, ψ, A, γ, N v), step (RK4 with projection; with contacts, stops or dry friction it is contact_step,
+        which is exported, too), sensors (readings; with sensors of accelerations or forces also forward_dynamics),
+        contacts (gaps, velocities and rows of contacts with Coulomb friction), contact_step (a step of the method
+        moreau-jean, with the forces). Of a law also: law (default).
     name : str, optional
         Prefix of all names in C; by default the name of the system with letters, digits and underscores only, with
         ``model_`` before it if C has that name already.
@@ -108,7 +111,7 @@ def c_code(
         assembled if it is open, with the rank that the system has found before.
     contacts : bool
         Whether contacts with Coulomb friction, ropes, limits and dry friction of joints act in forward_dynamics,
-        sensors and step, as in `System.forward_dynamics` and runs. False: these leave them out.
+        inverse_dynamics, sensors and step, as in `System.forward_dynamics` and runs. False: these leave them out.
 
     Returns
     -------
@@ -184,21 +187,24 @@ def _contents(
         name, system, q, tuple(law.settings) if law else (), kernels, natives, plan.parameters(), wanted
     )
     tables: list[Table] = []
-    if any(function in _OF_THE_SYSTEM for function in wanted):
+    if any(function in (*_OF_THE_SYSTEM, *_AT_STATES) for function in wanted):
         contents.members += plan.members("step" in wanted and not steps_on_contacts)
         contents.topologies = plan.topologies(q)
         tables.append(plan.table)
     at_state = None
-    if "forward_dynamics" in wanted and takes_part(system, with_contacts, "forward_dynamics"):
+    at_states = [function for function in _AT_STATES if function in wanted]
+    if at_states and takes_part(system, with_contacts, at_states[0]):
         at_state = StatePlan(plan, natives, q)
     if at_state or "contact_step" in wanted:
         texts = [
             force_names(system, name.upper()),
             *([at_state.declaration(name.upper())] if at_state else []),
         ]
-        contents.add(Entry([], "\n".join(texts), "", ""))
+        contents.add(Entry(at_state.members if at_state else [], "\n".join(texts), "", ""))
     for function in wanted:
-        if function in ("law", "inverse_dynamics"):
+        if function == "inverse_dynamics" and at_state and system.nu:
+            entry = inverse_dynamics_on_contacts(name, plan, kernels, natives, at_state)
+        elif function in ("law", "inverse_dynamics"):
             own = function == "law"
             asked = LawPlan(
                 law if law and own else demanding_law(system, q), natives, q, "law" if own else "inverse"

@@ -66,10 +66,7 @@ def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels, at_state: St
         ]
     call = f"{name}_forward_dynamics(&W, q, v, u, t, NULL, &motion)"
     return Entry(
-        [
-            Member("answer", plan.work.output_size, "of the last solve"),
-            *(at_state.members if at_state else []),
-        ],
+        [Member("answer", plan.work.output_size, "of the last solve")],
         f"{block(f'{name}_motion', arrays, *others)}\n{prototype(signature, text)}",
         function(
             signature,

@@ -20,11 +20,11 @@ from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration, listing, note
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Table, Value, View
 from sarrus.kernels.contact.contact_problem import contact_problem
-from sarrus.kernels.contact.state_choices import choose_forces
 from sarrus.kernels.contact.state_forces import contact_forces
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import state_contacts_layout as sl
+from sarrus.kernels.states.choices import choose_forces
 
 _INTEGERS = ("sizes", "first_rows", "widths", "coordinates", "speeds")
 _FLOATS = ("signs", "scales", "bounds", "friction", "static", "limits", "lightness", "settings")
@@ -189,7 +189,7 @@ class StatePlan:
             ),
             Member("state_room", sum(sl.room_sizes(rows, nv)), "room for these"),
         ]
-        choices = sl.StateChoices.zeros()
+        choices, self.entries = sl.StateChoices.zeros(), own
         return Table("a state", choices, own, len(choices), "W->state_none", "choice_table")
 
     @staticmethod

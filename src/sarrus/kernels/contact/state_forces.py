@@ -93,7 +93,8 @@ def _find(table: Table, x: StateContacts, m: int, answer: StateAnswer, room: Sta
         copy(answer.delassus, room.sprung, m * m)
         for blocks in range(int(answer.facts.blocks)):
             k = int(room.block_of[blocks])
-            if k < tl.lasting_contacts(table.contact_table) and answer.going[k] == 0.0:
+            unilateral = tl.lasting_contacts(table.contact_table)
+            if unilateral > 0 and k < unilateral and answer.going[k] == 0.0:
                 answer.friction[k] = table.contact_table.static[k]
     return _find_with(table, x, m, answer, room, work)
 
@@ -365,7 +366,9 @@ def _find_modes(table: Table, m: int, answer: StateAnswer, room: StateRoom):
         answer.modes[k] = tl.SLIDING if answer.going[k] != 0.0 or slides else tl.STICKING
         if slides and answer.going[k] == 0.0:
             _turn(table, answer, room, k)
-            kinetic = table.contact_table.friction[k] if k < unilateral else answer.friction[k]
+            kinetic = answer.friction[k]
+            if unilateral > 0 and k < unilateral:
+                kinetic = table.contact_table.friction[k]
             if answer.friction[k] > kinetic and room.scaled[at] > _least(m, room):
                 answer.friction[k], loosened = kinetic, True
     if not loosened:

@@ -12,7 +12,7 @@ NOTHING, LEFT_OUT, SLIDES_ALONG = 0, 1, 2
 # Ends of a call: nothing acts; forces were found; a contact is deep below its plane; a contact approaches; the
 # accelerations are not finite; M has no factor, so that level 1 is needed, with ``lightness`` in the table of contacts.
 IDLE, FOUND, DEEP, CLOSING, NOT_FINITE, NO_FACTOR = 0, 1, 2, 3, 4, 5
-# Further ends of `kernels.contact.state_choices`: no finite forces let a contact slide on, or no choice of flanks keeps
+# Further ends of `kernels.states.choices`: no finite forces let a contact slide on, or no choice of flanks keeps
 # all from closing; no forces were found that obey the laws.
 IMPOSSIBLE, NOT_SOLVED = 6, 7
 
@@ -30,7 +30,7 @@ class StateContacts(Record, of=int):
 
 
 class StateChoices(StateContacts, of=int):
-    """A state with what `kernels.contact.state_choices` needs in addition."""
+    """A state with what `kernels.states.choices` needs in addition."""
 
     forces: int  # the kernel of forces
     opposites: Integers  # of each block: its opposite flank, −1 without one

@@ -45,7 +45,7 @@ def choose_forces(table: Table, x: StateChoices):
     work = tl.contact_work(contact_table, table.nq, table.nv, la.input_size(table))
     answer = sl.answer_of(x, contact_table, tl.fixed_rows(contact_table), table.nv)
     room = sl.room_of(x, tl.fixed_rows(contact_table), table.nv)
-    _ask_nothing(table, x)
+    ask_nothing(table, x)
     for k in range(tl.lasting_contacts(contact_table) + contact_table.dry):
         x.ambiguous[k] = 0
     code = _find(table, x)
@@ -64,7 +64,7 @@ def choose_forces(table: Table, x: StateChoices):
 
 
 @internal
-def _ask_nothing(table: Table, x: StateChoices):
+def ask_nothing(table: Table, x: StateChoices):
     """Ask of no block anything but what the state says."""
     for k in range(tl.lasting_contacts(table.contact_table) + table.contact_table.dry):
         x.asked[k] = sl.NOTHING
@@ -268,19 +268,32 @@ def _closed_flanks(table: Table, x: StateChoices, answer: StateAnswer, work: Con
 
 
 @internal
+def choice_count(pairs: int):
+    """Return the number of choices of one flank each to leave out."""
+    count = 1
+    for _ in range(pairs):
+        count = 2 * count if pairs <= MOST_PAIRS else pairs + 1
+    return count
+
+
+@internal
+def leave_out(table: Table, x: StateChoices, pairs: int, choice: int):
+    """Leave out one flank of each pair: the first choice, and those that differ from it."""
+    ask_nothing(table, x)
+    digits = choice
+    for p in range(pairs - 1, -1, -1):
+        flip = digits % 2 if pairs <= MOST_PAIRS else (1 if p == choice - 1 else 0)
+        digits = digits // 2
+        k = x.pairs[p]
+        x.asked[x.opposites[k] if x.firsts[p] != flip else k] = sl.LEFT_OUT
+
+
+@internal
 def _on_flanks(table: Table, x: StateChoices, pairs: int, answer: StateAnswer, work: ContactWork):
     """Find forces in which at most one of two opposite flanks pushes, and the other one does not close further."""
-    failed, choices = sl.IMPOSSIBLE, 1
-    for _ in range(pairs):
-        choices = 2 * choices if pairs <= MOST_PAIRS else pairs + 1
-    for c in range(choices):
-        _ask_nothing(table, x)
-        digits = c
-        for p in range(pairs - 1, -1, -1):
-            flip = digits % 2 if pairs <= MOST_PAIRS else (1 if p == c - 1 else 0)
-            digits = digits // 2
-            k = x.pairs[p]
-            x.asked[x.opposites[k] if x.firsts[p] != flip else k] = sl.LEFT_OUT
+    failed = sl.IMPOSSIBLE
+    for c in range(choice_count(pairs)):
+        leave_out(table, x, pairs, c)
         for _ in range(2 * pairs + 2):
             if _find(table, x) == sl.NOT_FINITE:
                 break
