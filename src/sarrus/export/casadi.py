@@ -110,12 +110,15 @@ def casadi_function(
     contacts={name: mode}, with forward_dynamics: the smooth phase in which these modes are held, such as
     ``forward_dynamics(...).contacts.modes``. Modes are "open" (default of contacts and stops), "sticking" (closed, and
     stops and ropes that carry) and "sliding"; each dry friction needs one. The friction of what slides is opposite to
-    its slip, without a value where that is zero, or to a given direction: ("sliding", d). Further outputs: forces (m,),
-    and what must not be negative as long as the phase lasts, each in the order of the elements: gaps of open ones;
-    normals, the normal forces of closed ones; cones, (μ_s r_n)² − ‖r_t‖² of sticking ones, limit² − r² of dry friction;
-    slips of sliding ones, ‖J_t v‖², or d·J_t v along a given direction. Where these hold, and closed elements have
-    no velocity, a is that of `System.forward_dynamics`. Where statics leaves forces open, give rows="independent":
-    normal forces are then those on equal springs, and other dependent forces are zero.
+    its slip, or to a given direction: ("sliding", d). A slip below 1e-8 has no direction: results are infinite or NaN.
+
+    Further outputs in a phase: forces (m,), and what must not be negative as long as it lasts, each in the order of the
+    elements: gaps of open ones; normals, the normal forces of closed ones; cones, (μ_s r_n)² − ‖r_t‖² of sticking
+    ones, limit² − r² of dry friction; slips of sliding ones, ‖J_t v‖², or d·J_t v along a given direction. Where these
+    hold, and what closes or sticks has no velocity, a is that of `System.forward_dynamics`. Where statics leaves
+    forces open, give rows="independent": normal forces are then those on equal springs, other dependent forces zero.
+    Where sliding contacts that share a load slide in different directions, a depends on the share; it is that of
+    `System.forward_dynamics` if all of them push.
 
     The first two solve the constrained equations as straight-line expressions, without a rank decision:
     λ = (Â Âᵀ)⁻¹(−γ − Â f̂) after elimination of M, and Kᵀ M K ÿ = Kᵀ(f − M K̇ ẏ) for independent velocities ẏ. Their

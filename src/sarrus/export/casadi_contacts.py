@@ -23,6 +23,7 @@ from sarrus.dynamics.contacts.contact_state import contact_row_state, require_no
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.system import System
+from sarrus.kernels.contact.tolerances import STILL
 from sarrus.kernels.linalg.ranked import independent_rows, rank_of
 from sarrus.symbolic.equations.elimination import Weighted
 from sarrus.symbolic.equations.sparse import column_of, matrix_of, rows_of
@@ -136,7 +137,7 @@ class SymbolicPhase:
             return _PhaseElement(one, mode, None, False)
         slip = self.all.rates[one.tails]
         if direction is None:
-            return _PhaseElement(one, mode, slip / ca.norm_2(slip), False)
+            return _PhaseElement(one, mode, slip / self._speed(one, slip), False)
         given = np.atleast_1d(np.asarray(direction, dtype=float))
         length = float(np.linalg.norm(given))
         if given.shape != (slip.numel(),) or not 0.0 < length < np.inf:
@@ -146,6 +147,12 @@ class SymbolicPhase:
                 element=one.name,
             )
         return _PhaseElement(one, mode, ca.SX(given / length), True)
+
+    def _speed(self, one: ContactElement, slip: ca.SX) -> ca.SX:
+        """Return the length of a slip; 0 where it counts as zero, so that its direction is no number."""
+        size, length = self.system.characteristic, ca.norm_2(slip)
+        speeds = ca.vertcat(0, ca.DM(size.columns) * ca.fabs(self.system.equations.v))
+        return ca.if_else(length > one.unit * STILL * (1.0 + ca.mmax(speeds)), length, 0.0)
 
     def push(self, row: int) -> ca.SX:
         """Return the row of P, along which the force of a held row acts."""
