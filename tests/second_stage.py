@@ -128,6 +128,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_contact_steps_at_huge_numbers[1e+160]",
         "test_contact_steps_at_huge_numbers[1e+300]",
     ),
+    "test_export_c_states.py": ALL,
     "test_export_fmi.py": ALL,
     "test_export_fmi_calls.py": ALL,
     "test_export_fmi_parts.py": ALL,

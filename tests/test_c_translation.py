@@ -20,6 +20,7 @@ from sarrus.codegen.operations import OPERATIONS as NATIVE
 from sarrus.export.c.functions import HELPERS, Kernels
 from sarrus.export.c.identifiers import comment, identifier, macros
 from sarrus.export.c.values import DOUBLE, INT, Term, View
+from sarrus.kernels.contact import state_forces
 from sarrus.kernels.integrate import single_step
 from sarrus.kernels.laws import hierarchy, hierarchy_in_cones
 from sarrus.kernels.solve import forward
@@ -173,9 +174,10 @@ def test_what_c_would_do_otherwise_is_refused(function: Any, reason: str) -> Non
 def test_the_kernels_that_are_exported_are_those_that_run() -> None:
     """No second source: the functions that are translated are those of the library."""
     from sarrus.export.c import entry_points as entries
-    from sarrus.export.c import law_entry
+    from sarrus.export.c import forward_dynamics_entry, law_entry, state_plan
 
-    assert entries.answer_at is forward.answer_at
+    assert forward_dynamics_entry.answer_at is forward.answer_at
+    assert state_plan.contact_forces is state_forces.contact_forces
     assert entries.one is single_step
     assert law_entry.hierarchy is hierarchy.hierarchy
     assert law_entry.hierarchy_in_cones is hierarchy_in_cones.hierarchy_in_cones

@@ -115,6 +115,14 @@ def environment(system: sr.System) -> np.ndarray:
     return made.step(np.zeros(2))[0]
 
 
+def traced(system: sr.System) -> np.ndarray:
+    """Return the acceleration by a CasADi function with the modes of what is there."""
+    contacts = None if system.contact_geometries else system.forward_dynamics(Q, V).contacts
+    modes = {} if contacts is None else contacts.modes
+    function = system.to_casadi("forward_dynamics", contacts=modes, rows="independent")
+    return np.array(function(q=Q, v=V, p=list(system.parameters.values()))["a"])
+
+
 def many(system: sr.System, **more: object) -> np.ndarray:
     """Return where many runs end."""
     return sr.rollout(system, Q, V, duration=0.05, dt=DT, **more).final_q
@@ -175,10 +183,7 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
         [law, lambda s: control.controllability(s, Q).dof],
         [control.Law, control.controllability],
     ),
-    "`to_casadi`": (
-        [lambda s: np.array(s.to_casadi("forward_dynamics")(q=Q, v=V, p=list(s.parameters.values()))["a"])],
-        [sr.export.casadi_function],
-    ),
+    "`to_casadi`": ([traced], [sr.export.casadi_function]),
 }
 IN_C = {
     "C: `forward_dynamics`, `inverse_dynamics`, `step`": ("forward_dynamics", "inverse_dynamics", "step"),

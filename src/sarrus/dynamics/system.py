@@ -239,6 +239,6 @@ class System(Evaluations):
         """Return a quantity or a solve as a CasADi function; see `sarrus.export.casadi_function`.
 
         Names: forward_dynamics, reduced_dynamics, mass_matrix, constraint_jacobian and so on. Keywords: rows,
-        coordinates, quantity, q, t.
+        coordinates, quantity, contacts, q, t.
         """
         return lazy_import("export.casadi", "casadi_function")(self, name, **options)

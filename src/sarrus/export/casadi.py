@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import casadi as ca
@@ -19,6 +19,7 @@ from sarrus.dynamics.closing.manifold import closed_start
 from sarrus.dynamics.coordinates.choices import PARTITION, Coordinates, choose
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
+from sarrus.export.casadi_contacts import SymbolicPhase, contact_expressions, forces_as_inputs
 from sarrus.export.topologies import switches_of, topologies
 from sarrus.kernels.linalg.ranked import independent_rows, rank_of
 from sarrus.symbolic.equations.elimination import direct_solution, live_rows, weighted
@@ -26,7 +27,7 @@ from sarrus.symbolic.equations.least_norm import Basis, LeastNorm
 from sarrus.symbolic.equations.sparse import column_of, eliminate, matrix_of, rows_of
 from sarrus.symbolic.multibody.model import body_placements
 
-INDEPENDENT = "independent"
+INDEPENDENT, FORCES = "independent", "forces"
 # Largest number of switchable constraints in one function; with more the function holds for the present active set.
 _MOST_SWITCHES = 6
 
@@ -44,6 +45,13 @@ _QUANTITIES = {
     "potential_energy": ("potential_energy", "qtp"),
     "rate": ("rate", "qvp"),
 }
+# Quantities of contacts, stops and dry friction: the attribute of `ContactExpressions`, and the symbols in it.
+_CONTACTS = {
+    "contact_gaps": ("gaps", "qtp"),
+    "contact_jacobian": ("rows", "qtp"),
+    "contact_velocity": ("rates", "qvtp"),
+    "contact_bias": ("bias", "qvtp"),
+}
 
 
 def casadi_function(
@@ -53,6 +61,7 @@ def casadi_function(
     rows: Sequence[str] | str | None = None,
     coordinates: Coordinates = PARTITION,
     quantity: Any = None,
+    contacts: Mapping[str, Any] | str | None = None,
     q: ArrayLike | None = None,
     t: float = 0.0,
 ) -> ca.Function:
@@ -73,6 +82,8 @@ def casadi_function(
     bias_force            q, v, t, p        h (nv,)
     passive_force         q, v, t, p        k (nv,)
     actuation_matrix      q, v, t, p        S (nv × nu)
+    inverse_dynamics      q, v, a,          M a + h − k − Aᵀλ (nv,): the force that S u must provide
+                          multipliers, t, p
     constraint_residual   q, t, p           φ (nh,)
     velocity_residual     q, v, t, p        ψ (nc,)
     constraint_jacobian   q, v, t, p        A (nc × nv)
@@ -83,10 +94,31 @@ def casadi_function(
     body_placements       q, p              positions (nb × 3), rotations (3 nb × 3), one block for each body;
                                             q, t, p with driven bodies
     quantity              q, v, t, p        value (m,) and rate (m,) of a ``quantity``
+    contact_gaps          q, t, p           gaps of contacts, ropes and flanks, then of stops [m, rad]
+    contact_jacobian      q, t, p           J (m × nv): rows of all contacts, stops and dry friction
+    contact_velocity      q, v, t, p        velocities of these rows (m,), J v without prescribed motions
+    contact_bias          q, v, t, p        J̇ v (m,): J a + J̇ v are their accelerations
     ===================== ================= ===================================================================
 
-    Contacts with Coulomb friction and between geometries, ropes, limits of joints and dry friction of joints are left
-    out, because they are not smooth. `System.forward_dynamics` has them.
+    Contacts with Coulomb friction, ropes, limits of joints and dry friction of joints act as ``contacts`` says, because
+    expressions are smooth and these are not. The m rows and forces are those of ``contact_row_names`` of trajectories:
+    of a contact its normal row, then its tangents. By default their forces are left out.
+
+    contacts="forces", with the solves and inverse_dynamics: the forces r (m,) on the mechanism are a further input
+    ``forces``, after u or the multipliers. With gaps and rows this is what optimal control by complementarity needs.
+
+    contacts={name: mode}, with forward_dynamics: the smooth phase in which these modes are held, such as
+    ``forward_dynamics(...).contacts.modes``. Modes are "open" (default of contacts and stops), "sticking" (closed, and
+    stops and ropes that carry) and "sliding"; each dry friction needs one. The friction of what slides is opposite to
+    its slip, or to a given direction: ("sliding", d). A slip below 1e-8 has no direction: results are infinite or NaN.
+
+    Further outputs in a phase: forces (m,), and what must not be negative as long as it lasts, each in the order of the
+    elements: gaps of open ones; normals, the normal forces of closed ones; cones, (μ_s r_n)² − ‖r_t‖² of sticking
+    ones, limit² − r² of dry friction; slips of sliding ones, ‖J_t v‖², or d·J_t v along a given direction. Where these
+    hold, and what closes or sticks has no velocity, a is that of `System.forward_dynamics`. Where statics leaves
+    forces open, give rows="independent": normal forces are then those on equal springs, other dependent forces zero.
+    Where sliding contacts that share a load slide in different directions, a depends on the share; it is that of
+    `System.forward_dynamics` if all of them push.
 
     The first two solve the constrained equations as straight-line expressions, without a rank decision:
     λ = (Â Âᵀ)⁻¹(−γ − Â f̂) after elimination of M, and Kᵀ M K ÿ = Kᵀ(f − M K̇ ẏ) for independent velocities ẏ. Their
@@ -106,6 +138,7 @@ def casadi_function(
     rows : names of the constraint rows kept in the solve; by default all; "independent" for a choice at q, which
         prefers early rows.
     coordinates : for "reduced_dynamics", names of independent coordinates or joints whose rates are ẏ, or "partition".
+    contacts : "forces", or the mode of each contact, stop and dry friction by its name, see above.
     quantity : for "quantity", any quantity of a control task: `sarrus.control.singularity_measure`, `clearance`, a
         point, names of coordinates, … Bounded from below in optimal control, a singularity measure keeps motions away
         from singularities.
@@ -115,9 +148,21 @@ def casadi_function(
     Raises
     ------
     ArgumentError
-        A name is unknown; rows are dependent or too few, with the names to drop or to add; M is singular.
+        A name is unknown; rows are dependent or too few, with the names to drop or to add; M is singular; ``contacts``
+        with contacts that MuJoCo's narrow phase finds, or with a function that does not take it.
     """
     check_is("casadi_function", system, System)
+    known = (*_SOLVES, "inverse_dynamics", *_QUANTITIES, *_CONTACTS, "body_placements", "quantity")
+    check_known("CasADi function", name, known, system.name)
+    if contacts is not None:
+        _require_contacts(system, name, contacts)
+    if name in _CONTACTS:
+        attribute, letters = _CONTACTS[name]
+        return _function(
+            name, _symbols(system, letters), {name: getattr(contact_expressions(system), attribute)}
+        )
+    if name == "inverse_dynamics":
+        return _inverse(system, contacts == FORCES)
     if name in _QUANTITIES:
         attribute, letters = _QUANTITIES[name]
         return _function(name, _symbols(system, letters), {name: getattr(system.equations, attribute)})
@@ -126,12 +171,14 @@ def casadi_function(
     if name == "quantity":
         found = traced_quantity(system, quantity)
         return _function(name, _symbols(system, "qvtp"), {"value": found.value, "rate": found.rate})
-    check_known("CasADi function", name, (*_SOLVES, *_QUANTITIES, "body_placements", "quantity"), system.name)
     place = _Place(system, q, t)
     kept = place.rows(rows)
+    if isinstance(contacts, Mapping):
+        return _in_phase(system, place, kept, contacts, rows == INDEPENDENT)
+    applied = _Applied(system, contacts == FORCES)
     if name == "forward_dynamics" and place.switches:
-        return _switched(system, *place.topology(rows, kept))
-    return _SOLVES[name](system, place, kept, coordinates)
+        return _switched(applied, *place.topology(rows, kept))
+    return _SOLVES[name](applied, place, kept, coordinates)
 
 
 def _refused(system: System, element: str, reason: str, valid: Sequence[str] = ()) -> ArgumentError:
@@ -267,17 +314,69 @@ def _forces(system: System) -> ca.SX:
     return e.passive_force + e.input_force - e.bias_force + e.non_ideal
 
 
+class _Applied:
+    """A system with the symbols of contact forces as inputs, if ``with_forces``; ``force`` is f with them."""
+
+    def __init__(self, system: System, with_forces: bool) -> None:
+        self.system, self.inputs, self.force = system, dict[str, ca.SX](), _forces(system)
+        if with_forces:
+            self.inputs[FORCES], force = forces_as_inputs(system)
+            self.force += force
+
+
+def _require_contacts(system: System, name: str, contacts: Any) -> None:
+    """Raise `ArgumentError` unless ``contacts`` fits the function ``name``."""
+    phase = isinstance(contacts, Mapping)
+    if not phase and contacts != FORCES:
+        reason = f"contacts must be {FORCES!r} or modes by name, got {contacts!r}"
+        raise _refused(system, "contacts", reason)
+    takers = ("forward_dynamics",) if phase else (*_SOLVES, "inverse_dynamics")
+    if name not in takers:
+        what = "modes" if phase else repr(FORCES)
+        raise _refused(
+            system, "contacts", f"{name!r} takes no contacts={what}; {', '.join(takers)} do", takers
+        )
+
+
+def _inverse(system: System, with_forces: bool) -> ca.Function:
+    """Return M a + h − k − Aᵀλ, and − Jᵀ r with contact forces as inputs."""
+    e = system.equations
+    a, multipliers = ca.SX.sym("a", e.nv), ca.SX.sym("multipliers", e.nc)
+    inputs = _symbols(system, "qv") | {"a": a, "multipliers": multipliers}
+    force = e.mass_matrix @ a + e.bias_force - e.passive_force - e.non_ideal - e.jacobian.T @ multipliers
+    if with_forces:
+        inputs[FORCES], pushed = forces_as_inputs(system)
+        force -= pushed
+    return _function("inverse_dynamics", inputs | _symbols(system, "tp"), {"force": force})
+
+
+def _in_phase(
+    system: System, place: _Place, kept: list[int], modes: Mapping[str, Any], choose: bool
+) -> ca.Function:
+    """Return the solve in the phase with these modes."""
+    _require_definite(system)
+    phase = SymbolicPhase(system, modes)
+    rows = phase.independent(place.jacobian[kept], place.q, place.t, choose)
+    outputs = phase.solved(weighted(system.equations, _forces(system) + phase.force), kept, rows)
+    if place.switches:
+        outputs = {name: value / place.as_now for name, value in outputs.items()}
+    return _function(
+        "forward_dynamics", _symbols(system, "qvutp"), outputs | phase.margins(outputs["forces"])
+    )
+
+
 def _require_definite(system: System) -> None:
     if system.compiled.mass_is_singular:
         reason = "M is singular; give every body a mass or an armature, or take 'reduced_dynamics'"
         raise _refused(system, "forward_dynamics", reason)
 
 
-def _switched(system: System, kept: list[int], counts: ca.SX, good: ca.SX) -> ca.Function:
+def _switched(applied: _Applied, kept: list[int], counts: ca.SX, good: ca.SX) -> ca.Function:
     """Return the solve with switchable rows: with D = diag(counts), (D Â Âᵀ D + 1 − D) λ = −D(γ + Â f̂)."""
+    system = applied.system
     _require_definite(system)
     e = system.equations
-    problem = weighted(e, _forces(system))
+    problem = weighted(e, applied.force)
     rows = ca.diag(counts) @ matrix_of([problem.rows[j] for j in kept], e.nv)
     force = column_of(problem.force, e.nv)
     gram = rows @ rows.T + ca.diag(1.0 - counts)
@@ -294,21 +393,28 @@ def _switched(system: System, kept: list[int], counts: ca.SX, good: ca.SX) -> ca
         "constraint_force": (e.jacobian.T @ multipliers + e.non_ideal) / good,
         "rate": e.whole_rate,
     }
-    return _function("forward_dynamics", _symbols(system, "qvutp"), outputs)
+    return _function("forward_dynamics", _inputs(applied, "qvu"), outputs)
 
 
-def _forward(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
+def _inputs(applied: _Applied, letters: str) -> dict[str, ca.SX]:
+    """Return the inputs of a solve: the symbols of the letters, contact forces, t and p."""
+    return _symbols(applied.system, letters) | applied.inputs | _symbols(applied.system, "tp")
+
+
+def _forward(applied: _Applied, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
+    system = applied.system
     _require_definite(system)
     e = system.equations
-    problem = weighted(e, _forces(system))
+    problem = weighted(e, applied.force)
     solved = direct_solution(e, problem, LeastNorm(problem.rows, Basis(tuple(kept)), system.compiled.units))
     solved["constraint_force"] += e.non_ideal
     names = ("a", "multipliers", "constraint_force", "rate")
-    return _function("forward_dynamics", _symbols(system, "qvutp"), {name: solved[name] for name in names})
+    return _function("forward_dynamics", _inputs(applied, "qvu"), {name: solved[name] for name in names})
 
 
-def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
+def _reduced(applied: _Applied, place: _Place, kept: list[int], coordinates: Coordinates) -> ca.Function:
     """Return the solve in velocities ẏ = W v: K = (−A_d⁻¹ A_y, 1), A split into dependent and independent columns."""
+    system = applied.system
     e = system.equations
     if ca.depends_on(e.jacobian, e.v):
         reason = "constraints that are not linear in the velocity leave no linear K; use 'forward_dynamics'"
@@ -330,7 +436,7 @@ def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordi
     ratios = _solve(rows[:, dependent], top)
     basis = whole(ratios[:, :-1], ca.SX.eye(len(own)))
     v = whole(ratios[:, :-1] @ ydot + ratios[:, -1], ydot)
-    force, bias, rate = ca.substitute([_forces(system), e.constraint_bias[kept], e.whole_rate], [e.v], [v])
+    force, bias, rate = ca.substitute([applied.force, e.constraint_bias[kept], e.whole_rate], [e.v], [v])
     bent = whole(_solve(rows[:, dependent], -bias), ca.SX.zeros(len(own)))
     mass = basis.T @ e.mass_matrix
     factor = eliminate(mass @ basis)  # positive definite: independent of the scales of its rows
@@ -339,7 +445,7 @@ def _reduced(system: System, place: _Place, kept: list[int], coordinates: Coordi
     outputs = {"yddot": yddot, "v": v, "a": bent + basis @ yddot, "rate": rate}
     if place.switches:
         outputs = {name: value / place.as_now for name, value in outputs.items()}
-    inputs = _symbols(system, "q") | {"ydot": ydot} | _symbols(system, "utp")
+    inputs = _symbols(system, "q") | {"ydot": ydot} | _inputs(applied, "u")
     return _function("reduced_dynamics", inputs, outputs)
 
 
@@ -348,7 +454,7 @@ def _solve(matrix: ca.SX, right: ca.SX) -> ca.SX:
     return ca.solve(matrix, right) if matrix.shape[0] else right
 
 
-_SOLVES: dict[str, Callable[[System, _Place, list[int], Coordinates], ca.Function]] = {
+_SOLVES: dict[str, Callable[[_Applied, _Place, list[int], Coordinates], ca.Function]] = {
     "forward_dynamics": _forward,
     "reduced_dynamics": _reduced,
 }

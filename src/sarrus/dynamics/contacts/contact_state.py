@@ -131,7 +131,7 @@ def require_poisson_in_steps(system: Evaluations) -> None:
     """Raise `ArgumentError` where Poisson's law of restitution meets contacts beside which steps do not know it."""
     contacts = system.equations.friction_contacts
     pairs = () if system.mechanism is None else system.mechanism.geometry_pairs
-    laws = [(one.name, one.impact_law) for one in (*contacts, *pairs)]
+    laws = [(one.name, one.impact_law) for one in contacts] + [(one.name, one.impact_law) for one in pairs]
     name = next((name for name, law in laws if law == "poisson"), None)
     if name is None:
         return

@@ -10,9 +10,8 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode
-from sarrus.dynamics.contacts.tolerances import UNMOVED_FORCE
 from sarrus.dynamics.model.tolerances import EXACT_RANK_CUT
-from sarrus.kernels.contact.tolerances import UNLOADED
+from sarrus.kernels.contact.tolerances import UNLOADED, UNMOVED_FORCE
 from sarrus.kernels.linalg.ranked import Ranked, ranked
 from sarrus.kernels.memory.state_contacts_layout import StateAnswer
 

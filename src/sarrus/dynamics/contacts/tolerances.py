@@ -34,10 +34,6 @@ ON_FEATURE = 1e-5
 # at a smaller angle to a tangent plane is in it.
 FLAT_SURFACE = 1e-8
 
-# [1, of a free direction of length one] A force that free directions change by less is determined: the root
-# of rounding.
-UNMOVED_FORCE = 1e-7
-
 # [1] A unit normal that an iteration of the features changes by less is found: a few units of rounding.
 NORMAL_FOUND = 1e-15
 

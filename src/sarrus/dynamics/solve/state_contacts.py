@@ -48,7 +48,8 @@ class StateContactTable:
     """The arrays of one workspace, and the call of the kernel. ``asked`` of all blocks are zero between calls.
 
     The kernel has contacts first, then stops, then dry friction, which is the order of ``elements``, and all rows of
-    contacts before all others. The rows of ``elements`` and of answers are those of ``names``.
+    contacts before all others. The rows of ``elements`` and of answers are those of ``names``. ``contact_table`` is the
+    table of the kernel, ``arrays`` its arrays by name, with units and reaches of the elements.
     """
 
     def __init__(self, work: Workspace, elements: tuple[ContactElement, ...], names: tuple[str, ...]) -> None:
@@ -63,7 +64,7 @@ class StateContactTable:
         self._rows = np.array([*first, *sorted({*range(len(names))} - {*first})], dtype=np.int64)
         self._is_sorted = bool((self._rows == np.arange(len(names))).all())
         self._places = np.argsort(self._rows)
-        table = self._table = tl.ContactTable.zeros()
+        table = self.contact_table = tl.ContactTable.zeros()
         settings, problem, blocks = tl.ContactSettings.zeros(), cp.ContactProblem.zeros(), len(self.elements)
         of_model = write_model_contacts(work, table, settings, widths)
         pushing = self.elements[: len(contacts) + table.stops]
@@ -104,7 +105,8 @@ class StateContactTable:
         given.order, given.answer, given.room = order, self._answer, more
         self._nothing = self.view(self._answer)
         self._before_delassus = len(self._answer) - rows * rows
-        self._kept = of_model, arrays, room, problem_sizes, more, order, units, reach
+        self.arrays = of_model | arrays | {"units": units, "reach": reach}
+        self._kept = room, problem_sizes, more, order
         self._at = table.ctypes.data
         self._call = contact_forces.entry
         self._arguments = work.table.ctypes.data, given.ctypes.data
@@ -112,15 +114,15 @@ class StateContactTable:
     def view(self, answer: Array) -> sl.StateAnswer:
         """Return the arrays of an answer by name."""
         found: sl.StateAnswer = view_fields(
-            answer, sl.answer_sizes(self._table, tl.fixed_rows(self._table), self.work.nv)
+            answer, sl.answer_sizes(self.contact_table, tl.fixed_rows(self.contact_table), self.work.nv)
         )
         return found
 
     def load(self, found: ContactRowState) -> None:
         """Store gaps and motion of the contacts at a state, in place of the native functions."""
-        own, count, nv = self._own, int(self._table.contact_rows), self.work.nv
+        own, count, nv = self._own, int(self.contact_table.contact_rows), self.work.nv
         rows = self._rows[:count]
-        own.gap[: self._table.contacts] = found.gaps[self._numbers[: int(self._table.contacts)]]
+        own.gap[: self.contact_table.contacts] = found.gaps[self._numbers[: int(self.contact_table.contacts)]]
         own.native[:count], own.native[count : 2 * count] = found.rates[rows], found.bias[rows]
         own.native[2 * count : count * (2 + nv)] = found.rows[rows].ravel()
 

@@ -16,15 +16,18 @@ from sarrus.control.laws.law import Law
 from sarrus.dynamics.solve.ranks import generic_rank
 from sarrus.dynamics.solve.sensing import needs_accelerations, sensors_of
 from sarrus.dynamics.system import System
-from sarrus.export.c.contact_step_entry import contact_step
+from sarrus.export.c.contact_step_entry import contact_step, step_on_contacts
 from sarrus.export.c.contacts_entry import contacts
 from sarrus.export.c.contents import Natives, SystemPlan
-from sarrus.export.c.entry_points import Entry, forward_dynamics, step, terms
+from sarrus.export.c.entry_points import Entry, step, terms
+from sarrus.export.c.forward_dynamics_entry import forward_dynamics
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import prefix_of
 from sarrus.export.c.law_entry import LawPlan, control_law, demanding_law, inverse_dynamics
 from sarrus.export.c.package import Contents
 from sarrus.export.c.sensors_entry import sensors
+from sarrus.export.c.state_plan import StatePlan, force_names, takes_part
+from sarrus.export.c.state_support_entry import inverse_dynamics_on_contacts
 from sarrus.export.c.tolerances import EXPORTED_TIME
 from sarrus.export.c.values import Table
 from sarrus.export.c.writing import write_files
@@ -43,6 +46,8 @@ FUNCTIONS = (
 )
 # Functions that advance time, and the time [s] until which prescribed motions are checked for jumps.
 _STEPS = ("step", "contact_step")
+# Functions with the forces of contacts at a state.
+_AT_STATES = ("forward_dynamics", "inverse_dynamics")
 # Functions that read their state from the array x of the workspace.
 _OF_THE_SYSTEM = ("forward_dynamics", "terms", "step", "sensors", "contacts", "contact_step")
 
@@ -74,6 +79,7 @@ def c_code(
     name: str | None = None,
     *,
     q: ArrayLike | None = None,
+    contacts: bool = True,
 ) -> CExport:
     """Write a system or a control law as self-contained C99: name.h, name.c, main.c (an example) and a Makefile.
 
@@ -94,16 +100,19 @@ def c_code(
         is an error and is kept.
     functions : sequence of str, optional
         Of a system: forward_dynamics (default), inverse_dynamics (the u of least norm for a given a), terms (M, h,
-        k, S, φ, ψ, A, γ, N v), step (RK4 with projection), sensors (readings; with sensors of accelerations or forces
-        also forward_dynamics), contacts (gaps, velocities and rows of contacts with Coulomb friction), contact_step (a
-        step with contacts, those between geometries in closed form, stops and dry friction, which the other functions
-        leave out). Of a law also: law (default).
+        k, S, φ, ψ, A, γ, N v), step (RK4 with projection; with contacts, stops or dry friction it is contact_step,
+        which is exported, too), sensors (readings; with sensors of accelerations or forces also forward_dynamics),
+        contacts (gaps, velocities and rows of contacts with Coulomb friction), contact_step (a step of the method
+        moreau-jean, with the forces). Of a law also: law (default).
     name : str, optional
         Prefix of all names in C; by default the name of the system with letters, digits and underscores only, with
         ``model_`` before it if C has that name already.
     q : (nq,), optional
         An ordinary configuration for the rank and the example. By default the first keyframe, or the reference pose,
         assembled if it is open, with the rank that the system has found before.
+    contacts : bool
+        Whether contacts with Coulomb friction, ropes, limits and dry friction of joints act in forward_dynamics,
+        inverse_dynamics, sensors and step, as in `System.forward_dynamics` and runs. False: these leave them out.
 
     Returns
     -------
@@ -112,14 +121,13 @@ def c_code(
     Raises
     ------
     ArgumentError
-        An unknown function, ``law`` of a system, or inverse dynamics without actuators; contact_step with geometries
-        without closed form; a prescribed speed with jumps,
-        which steps do not support; a ``name`` used by C, libm or the export; an existing file that sarrus did not
-        write.
+        An unknown function, ``law`` of a system, or inverse dynamics without actuators; a prescribed speed with jumps,
+        which steps do not support; contacts between geometries without closed form, without ``contacts=False``; a
+        ``name`` used by C, libm or the export; an existing file that sarrus did not write.
     UnsupportedOperationError
         An expression uses an operation without a form in C.
     """
-    contents = c_contents(source, functions, name, q=q)
+    contents = c_contents(source, functions, name, q=q, contacts=contacts)
     own = contents.name
     texts = {
         f"{own}.c": contents.source(),
@@ -138,6 +146,7 @@ def c_contents(
     name: str | None,
     *,
     q: ArrayLike | None = None,
+    contacts: bool = True,
     more: Sequence[Callable[[str, SystemPlan, Kernels, Natives], Entry]] = (),
 ) -> Contents:
     """Return the contents of the files of an export; see `c_code`. ``more`` makes additional entries of a system."""
@@ -150,16 +159,18 @@ def c_contents(
     wanted = _checked(functions, law is not None)
     if "sensors" in wanted and "forward_dynamics" not in wanted and needs_accelerations(sensors_of(system)):
         wanted = ("forward_dynamics", *wanted)
-    if "contact_step" in wanted:
-        system = with_closed_forms(system, "contact_step")
+    if contacts and any(function in (*_AT_STATES, "step", "contact_step") for function in wanted):
+        system = with_closed_forms(system, "C", "contacts=False leaves all contacts out")
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
+    if "step" in wanted and "contact_step" not in wanted and takes_part(system, contacts):
+        wanted = (*wanted, "contact_step")
     if any(function in _STEPS for function in wanted):
         refuse_jumps(system.workspace(), where, 0.0, EXPORTED_TIME, "steps in C")
     if law is not None and (q is not None or not law.is_prepared):
         law.forget_ranks()
         law.prepare(where, np.zeros(system.nv))
-    return _contents(own, system, law, wanted, where, more)
+    return _contents(own, system, law, wanted, where, contacts, more)
 
 
 def _contents(
@@ -168,21 +179,35 @@ def _contents(
     law: Law | None,
     wanted: tuple[str, ...],
     q: Array,
+    with_contacts: bool,
     more: Sequence[Callable[[str, SystemPlan, Kernels, Natives], Entry]],
 ) -> Contents:
     """Return the contents for a system, or for its law, with the given functions."""
     natives, kernels = Natives(), Kernels(f"{name}_workspace")
     plan = SystemPlan(system, natives)
+    steps_on_contacts = "step" in wanted and takes_part(system, with_contacts)
     contents = Contents(
         name, system, q, tuple(law.settings) if law else (), kernels, natives, plan.parameters(), wanted
     )
     tables: list[Table] = []
-    if any(function in _OF_THE_SYSTEM for function in wanted):
-        contents.members += plan.members("step" in wanted)
+    if any(function in (*_OF_THE_SYSTEM, *_AT_STATES) for function in wanted):
+        contents.members += plan.members("step" in wanted and not steps_on_contacts)
         contents.topologies = plan.topologies(q)
         tables.append(plan.table)
+    at_state = None
+    at_states = [function for function in _AT_STATES if function in wanted]
+    if at_states and takes_part(system, with_contacts):
+        at_state = StatePlan(plan, natives, q)
+    if at_state or "contact_step" in wanted:
+        texts = [
+            force_names(system, name.upper()),
+            *([at_state.declaration(name.upper())] if at_state else []),
+        ]
+        contents.add(Entry(at_state.members if at_state else [], "\n".join(texts), "", ""))
     for function in wanted:
-        if function in ("law", "inverse_dynamics"):
+        if function == "inverse_dynamics" and at_state and system.nu:
+            entry = inverse_dynamics_on_contacts(name, plan, kernels, natives, at_state)
+        elif function in ("law", "inverse_dynamics"):
             own = function == "law"
             asked = LawPlan(
                 law if law and own else demanding_law(system, q), natives, q, "law" if own else "inverse"
@@ -191,9 +216,11 @@ def _contents(
             tables += asked.tables
             contents.constants |= asked.constants
         elif function == "forward_dynamics":
-            entry = forward_dynamics(name, plan, kernels)
+            entry = forward_dynamics(name, plan, kernels, at_state)
         elif function == "terms":
             entry = terms(name, plan, natives)
+        elif function == "step" and steps_on_contacts:
+            entry = step_on_contacts(name, system)
         elif function == "step":
             entry = step(name, plan, kernels)
             contents.constants |= plan.constants
@@ -202,11 +229,11 @@ def _contents(
         elif function == "contacts":
             entry = contacts(name, plan, kernels, natives)
         else:
-            entry = sensors(name, plan, kernels, natives)
+            entry = sensors(name, plan, kernels, natives, at_state is not None)
         contents.add(entry)
     for make in more:
         contents.add(make(name, plan, kernels, natives))
-    contents.tables = {table.text: table.numbers[: table.room] for table in tables}
+    contents.tables = {table.text: table.numbers[: table.entry_count] for table in tables}
     return contents
 
 

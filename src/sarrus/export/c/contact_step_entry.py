@@ -17,7 +17,6 @@ from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan, array, clean
 from sarrus.export.c.entry_points import Entry, example, function, loop, prototype
 from sarrus.export.c.functions import Kernels
-from sarrus.export.c.identifiers import enumeration
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Known, Table, Term, Value, View
 from sarrus.kernels.algebra.retraction import normalize
 from sarrus.kernels.contact.contact_problem import contact_problem
@@ -85,15 +84,9 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     header, run = LocalHeader.places["length"], Run.places["step"]
     slot = tl.slot_sizes(contact_table.numbers, system.nv)  # type: ignore[union-attr]
     kept = tl.ROOM * sum(slot) + slot.facts
-    units = ["N, N m"] * len(names)
-    declared = [
-        enumeration("Forces of contacts, stops and dry friction.", f"{upper}_FORCE_OF", names, units),
-        f"#define {upper}_NFORCES {len(names)}\n",
-        prototype(signature, text),
-    ]
     return Entry(
         members,
-        "\n".join(declared),
+        prototype(signature, text),
         function(
             signature,
             "    int i = 0;",
@@ -128,11 +121,33 @@ def contact_step(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives
     )  # fmt: skip
 
 
+def step_on_contacts(name: str, system: System) -> Entry:
+    """Return the entry for ``step`` of a system with contacts, stops or dry friction: contact_step."""
+    signature = (
+        f"int {name}_step({name}_workspace *W, double *q, double *v, const double *u, double *t,\n"
+        "    const double *tau, double h)"
+    )
+    text = (
+        "One step of h [s] with contacts, stops and dry friction: contact_step, without its forces. An export without "
+        "them (contacts=False) has a Runge-Kutta step instead."
+    )
+    return Entry(
+        [],
+        prototype(signature, text),
+        function(signature, f"    return {name}_contact_step(W, q, v, u, t, tau, h, 0);"),
+        example(
+            f"{name}_step(&W, q, v, u, &t, NULL, 1e-3)",
+            ("q", "q", system.nq),
+            said='"step: status %d\\n", status',
+        ),
+    )
+
+
 def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list[Member]:
     """Add the contacts to the table of a system; return their members of the workspace."""
     contact_table = contact_run.contact_table
     contact_table.slope = contact_table.n_factors = 0  # C has no code for several states at once
-    problem, entries = _problem(plan, contact_table), plan.table.entries
+    problem, entries = problem_table(plan, contact_table, "contact"), plan.table.entries
     arrays = contact_run.arrays
     own: dict[str, Value] = {
         **{key: Address(View(f"W->contact_{key}", INT)) for key in _INTEGERS},
@@ -148,7 +163,7 @@ def _attach(plan: SystemPlan, natives: Natives, contact_run: ContactRun) -> list
     natives_of["motion"] = motion_outputs, contact_table.contact_rows
     for key, (outputs, count) in natives_of.items():
         if count:
-            trace = partial(_traced, plan.system, outputs)
+            trace = partial(traced, plan.system, outputs)
             own[key] = Address(natives.add(f"model_touch_{key}", trace))
     impact = contact_run.impact
     if impact is not None:
@@ -206,15 +221,15 @@ def _impact(impact: StepImpactArrays) -> Table:
     return Table("impacts", numbers_of_impact, own, len(numbers_of_impact), "W->contact_none", "impact_table")
 
 
-def _traced(
+def traced(
     system: System, outputs: Callable[[System], dict[str, ca.SX]]
 ) -> tuple[list[ca.SX], Mapping[str, ca.SX]]:
     """Return inputs and dense outputs of a native function."""
     return system.compiled.inputs, {key: ca.densify(part) for key, part in outputs(system).items()}
 
 
-def _problem(plan: SystemPlan, contact_table: tl.ContactTable) -> Table:
-    """Return the table of the contact problem, whose arrays are in the workspace."""
+def problem_table(plan: SystemPlan, contact_table: tl.ContactTable, prefix: str) -> Table:
+    """Return the table of the contact problem, whose arrays are members of the workspace named with ``prefix``."""
     s = plan.system
     sizes = tl.contact_sizes(contact_table, s.nq, s.nv, la.input_size(plan.table.numbers))
     starts = dict(zip(sizes._fields, np.cumsum([0, *sizes])[:-1].tolist()))
@@ -227,13 +242,11 @@ def _problem(plan: SystemPlan, contact_table: tl.ContactTable) -> Table:
         "work": "solver",
     }
     entries: dict[str, Value] = {
-        "rows": Term("W->contact_rows", INT, counts=True),
-        "blocks": Term("W->contact_blocks", INT, counts=True),
-        "contacts": Term("W->contact_closed", INT, counts=True),
-        "sizes": Address(View("W->contact_block_sizes", INT)),
-        **{key: Address(View(f"W->contact_work + {starts[part]}", DOUBLE)) for key, part in parts.items()},
+        "rows": Term(f"W->{prefix}_rows", INT, counts=True),
+        "blocks": Term(f"W->{prefix}_blocks", INT, counts=True),
+        "contacts": Term(f"W->{prefix}_closed", INT, counts=True),
+        "sizes": Address(View(f"W->{prefix}_block_sizes", INT)),
+        **{key: Address(View(f"W->{prefix}_work + {starts[part]}", DOUBLE)) for key, part in parts.items()},
     }
-    numbers = clean(cp.ContactProblem.zeros(), entries)
-    return Table(
-        "the contact problem", numbers, entries, len(numbers), "W->contact_none", "contact_problem_table"
-    )
+    numbers, text = clean(cp.ContactProblem.zeros(), entries), f"{prefix}_problem_table"
+    return Table("the contact problem", numbers, entries, len(numbers), f"W->{prefix}_none", text)

@@ -59,8 +59,8 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
     )
     text = (
         "Gaps, velocities and rows of the contacts with Coulomb friction at a state, open or closed. What they do, and "
-        "their forces, are the caller's: J M^-1 J' and the velocities make the contact problem. No other function "
-        "here knows these contacts."
+        "their forces, are the caller's: J M^-1 J' and the velocities make the contact problem, which forward_dynamics "
+        "and contact_step solve."
     )
     copies, at = [], 0
     for part, size in zip(texts, sizes):

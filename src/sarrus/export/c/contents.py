@@ -172,7 +172,7 @@ class SystemPlan:
             array("settings", "tolerances", self.work.settings()),
             Member("rank", 0, "of A at ordinary closed configurations", generic, INT),
             Member("holonomic_rank", 0, "of its holonomic rows", holonomic, INT),
-            Member("order", len(table) - self.table.room, "permutation of the rows", type=INT),
+            Member("order", len(table) - self.table.entry_count, "permutation of the rows", type=INT),
             Member("work", int(work), "room to compute in"),
             Member("gap", 1, "by how much the loops are open"),
         ]

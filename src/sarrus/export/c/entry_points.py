@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import casadi as ca
 
 from sarrus.base.status import Status
-from sarrus.dynamics.closing.closed_state import largest_opening
 from sarrus.dynamics.contacts.contact_elements import contact_elements
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import TOPOLOGY, Member, Natives, SystemPlan
@@ -18,8 +17,6 @@ from sarrus.export.c.values import DOUBLE, Term, View
 from sarrus.export.topologies import Topologies
 from sarrus.kernels.algebra.retraction import normalize
 from sarrus.kernels.integrate import single_step as one
-from sarrus.kernels.memory import layout as la
-from sarrus.kernels.solve.forward import answer_at, gap_of_answer
 
 
 @dataclass
@@ -74,7 +71,7 @@ def loaded(name: str, plan: SystemPlan, kernels: Kernels, controls: str = "0", t
     return lines
 
 
-# Elements of a system that only contact_step includes, by the kind of `ContactTable`.
+# Elements of a system that an export without contacts leaves out, by the kind of `ContactTable`.
 _LEFT_OUT = {
     "contact": "contacts with Coulomb friction",
     "rope": "ropes",
@@ -90,76 +87,6 @@ def left_out(system: System) -> str:
     if system.contact_geometries:
         names.append("contacts between geometries")
     return f" Left out: {', '.join(names)}." if names else ""
-
-
-def forward_dynamics(name: str, plan: SystemPlan, kernels: Kernels) -> Entry:
-    """Return the entry for accelerations, constraint forces and multipliers at a state, checked and sorted."""
-    s, table = plan.system, plan.table
-    arrays = [
-        ("a", s.nv, "acceleration"),
-        ("constraint_force", s.nv, "A' lambda: the force of the constraints on the mechanism"),
-        ("multipliers", s.nc, "lambda, of least norm where the rows are redundant"),
-    ]
-    rank = "    int rank; /* of A; the mechanism has nv - rank degrees of freedom */"
-    signature = (
-        f"int {name}_forward_dynamics({name}_workspace *W, const double *q, const double *v, const double *u,\n"
-        f"    double t, const double *tau, {name}_motion *out)"
-    )
-    text = (
-        "Forward dynamics: M a + h = k + S u + tau + A' lambda, A a + gamma = 0, for any rank of A. "
-        "u and tau may be NULL: zeros. Quaternions in q are brought to length one. Returns OK; SINGULAR where the "
-        "rank is below the one in the workspace (a lost direction is unconstrained); NOT_CLOSED where the loops are "
-        "open by more than steps take, the answer is then that of the rows as they are; INCONSISTENT where the "
-        "constraints contradict each other (least squares); ALMOST where the residuals stay above 1e-9 of what is "
-        "summed in them, ILL_CONDITIONED where M is so near to singular that a may have lost all digits; ILL_POSED "
-        "or NOT_FINITE, then there is no answer."
-    ) + left_out(s)
-    kernel, _ = kernels.call(answer_at, [table, View("W->answer", DOUBLE)])
-    solve, left_open = f"code = {kernel}(W, W->answer);", []
-    if s.nh > 0:
-        gap, _ = kernels.call(gap_of_answer, [table])
-        allowed = largest_opening(plan.work)
-        left_open = [f"    if (!({gap}(W) <= {allowed!r}))\n        return {name.upper()}_NOT_CLOSED;"]
-    again, non_ideal = [], []
-    if len(s.equations.quaternions):
-        unit, _ = kernels.call(normalize, [table, View("W->x", DOUBLE)])
-        again = [
-            f"    if (code == {la.NOT_UNIT}) {{",
-            f"        {unit}(W, W->x);",
-            f"        {solve}",
-            "    }",
-        ]
-    if not s.model.is_ideal:
-        non_ideal = [
-            "    model_non_ideal(W->x, W->work);",
-            loop(s.nv, "out->constraint_force[i] += W->work[i]"),
-        ]
-    call = f"{name}_forward_dynamics(&W, q, v, u, t, NULL, &motion)"
-    return Entry(
-        [Member("answer", plan.work.output_size, "of the last solve")],
-        f"{block(f'{name}_motion', arrays, rank)}\n{prototype(signature, text)}",
-        function(
-            signature,
-            "    int i = 0, code = 0;",
-            f"    {name}_state(W, q, v, u, t, tau);",
-            f"    {solve}",
-            *again,
-            loop(s.nv, "out->a[i] = W->answer[i]"),
-            loop(s.nc, f"out->multipliers[i] = W->answer[{s.nv} + i]"),
-            loop(s.nv, f"out->constraint_force[i] = W->answer[{s.nv + s.nc} + i]"),
-            *non_ideal,
-            f"    out->rank = code < 0 ? -1 : code % {la.STRIDE};",
-            f"    if (code < 0)\n        return {name}_finite(W, tau);",
-            *left_open,
-            f"    return code / {la.STRIDE};",
-        ),
-        example(
-            call,
-            ("a", "motion.a", s.nv),
-            said='"forward dynamics: status %d, rank %d\\n", status, motion.rank',
-            declared=f"{name}_motion motion;",
-        ),
-    )
 
 
 TERMS = {

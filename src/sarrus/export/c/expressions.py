@@ -171,7 +171,7 @@ class Expressions(ABC):
         if not isinstance(index, Known):
             return Term(f"{self.functions.helper(table.text)}[{as_term(index).text}]", INT)
         place = int(index.value)
-        if place >= table.room:
+        if place >= table.entry_count:
             raise LookupError(
                 f"entry {place} of the table {table.name} is room to work in: take table + place"
             )
@@ -202,7 +202,7 @@ class Expressions(ABC):
             assert isinstance(op, ast.Add)
             if isinstance(left, View):
                 return shifted(left, right)
-            return shifted(View(left.room_text, INT), self.combine(ast.Sub(), right, Known(left.room)))
+            return shifted(View(left.room_text, INT), self.combine(ast.Sub(), right, Known(left.entry_count)))
         sign, compute = OPERATORS[type(op)]
         if isinstance(left, Known) and isinstance(right, Known):
             with np.errstate(all="ignore"):

@@ -93,7 +93,9 @@ class LawPlan:
             array(f"{p}_input", "q, v, u, t, parameters, tau, settings", np.array(law.arrays.input)),
             array(f"{p}_tolerances", "tolerances", law.arrays.tolerances),
             Member(f"{p}_rank", 0, "of A at ordinary closed configurations", rank, INT),
-            Member(f"{p}_order", len(law.table) - self.table.room, "permutation of the rows", type=INT),
+            Member(
+                f"{p}_order", len(law.table) - self.table.entry_count, "permutation of the rows", type=INT
+            ),
             Member(f"{p}_answer", len(law.arrays.answer), "unknowns, rank, what became of the levels"),
             Member(f"{p}_work", len(law.arrays.work), "room to compute in"),
         ]
@@ -102,7 +104,7 @@ class LawPlan:
         p, arrays = self.prefix, limits.arrays
         forgotten = np.zeros(len(arrays["memory"]))  # state before the first sample
         forgotten[limits.slots] = -1.0
-        room = len(contacts.numbers) - contacts.room
+        room = len(contacts.numbers) - contacts.entry_count
         return [
             array(f"{p}_limits", "limits and weights", arrays["physics"]),
             array(f"{p}_memory", "of the last sample", forgotten),

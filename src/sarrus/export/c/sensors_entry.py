@@ -12,8 +12,11 @@ from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration
 
 
-def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> Entry:
-    """Return the entry for all readings at a state; it calls forward_dynamics for accelerations."""
+def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives, contacts: bool) -> Entry:
+    """Return the entry for all readings at a state; it calls forward_dynamics for accelerations.
+
+    ``contacts``: forward_dynamics includes contacts, stops and dry friction.
+    """
     system, upper = plan.system, name.upper()
     found = sensors_of(system)
     if not found:
@@ -35,7 +38,7 @@ def sensors(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) -> 
     text = (
         "What the sensors read at a state; u and tau may be NULL: zeros. Returns what forward dynamics does where "
         "a sensor measures accelerations or forces, else OK; where there is no answer, readings are not written."
-    ) + (left_out(system) if needs_accelerations(found) else "")
+    ) + (left_out(system) if needs_accelerations(found) and not contacts else "")
     size, solve, moved = system.parts.tau.stop, [], []
     if needs_accelerations(found):
         solve = [

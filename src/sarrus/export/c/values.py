@@ -122,13 +122,14 @@ class Table:
     """The integer table of a system or a law: values of its entries for the kernels.
 
     ``numbers`` is the table, with zeros for addresses; ``entries`` are the entries other than known numbers. From index
-    ``room`` on it is work memory: ``room_text`` is this array in C, ``text`` the constant array of the entries before.
+    ``entry_count`` on it is work memory: ``room_text`` is this array in C, ``text`` the constant array of the entries
+    before.
     """
 
     name: str
     numbers: Any  # a record of integers
     entries: Mapping[str, Value]
-    room: int
+    entry_count: int
     room_text: str
     text: str
 
@@ -155,9 +156,9 @@ class Table:
 
     def __add__(self, place: int) -> View:
         """Return the work memory from an index on."""
-        if place < self.room:
+        if place < self.entry_count:
             raise LookupError(f"entry {place} of the table {self.name} is no room to work in")
-        return View(self.room_text, INT) + (place - self.room)
+        return View(self.room_text, INT) + (place - self.entry_count)
 
 
 Value = Known | Term | View | Pack | Address | Table

@@ -157,7 +157,7 @@ def fmu(
     own = prefix_of(system.name, name)
     taken = {file.rpartition(".")[0] for file in _written_by_hand()} | {"unit"}
     own = f"model_{own}" if own.lower() in taken else own
-    contents = c_contents(source, functions, own, q=q, more=more)
+    contents = c_contents(source, functions, own, q=q, contacts=touched, more=more)
     start = _start(system, contents.q, v)
     if touched and (beyond := sides_beyond(system, contents.q)):
         warn_beyond(system.name, beyond, stacklevel=2)

@@ -93,7 +93,8 @@ def _find(table: Table, x: StateContacts, m: int, answer: StateAnswer, room: Sta
         copy(answer.delassus, room.sprung, m * m)
         for blocks in range(int(answer.facts.blocks)):
             k = int(room.block_of[blocks])
-            if k < tl.lasting_contacts(table.contact_table) and answer.going[k] == 0.0:
+            unilateral = tl.lasting_contacts(table.contact_table)
+            if unilateral > 0 and k < unilateral and answer.going[k] == 0.0:
                 answer.friction[k] = table.contact_table.static[k]
     return _find_with(table, x, m, answer, room, work)
 
@@ -121,7 +122,7 @@ def _add_springs(table: Table, x: StateContacts, m: int, answer: StateAnswer, ro
         mean += answer.delassus[at * (m + 1)] / n
         for j in range(n):
             room.square[i * n + j] = answer.delassus[at * m + int(room.normals[j])]
-    A = _matrix(table, x, room, n, n)
+    A = square_matrix(table, x, room, n, n)
     rank = fa.factor(A, n, SPRING_PIVOT, 0.0)
     if rank < 0 or rank == n:
         return 0
@@ -181,7 +182,7 @@ def _find_by_modes(table: Table, x: StateContacts, m: int, answer: StateAnswer, 
     """Write the least forces of the modes, with friction exactly against the slip; return the residual of the laws."""
     left = np.inf
     for _ in range(SLIP_ROUNDS):
-        c = _load_ways(table, m, answer, room)
+        c = load_ways(table, m, answer, room)
         copy(room.known, room.scaled, m)
         if c > 0 and not _solve_ways(table, x, m, c, answer, room):
             return np.inf
@@ -212,7 +213,7 @@ def _turn(table: Table, answer: StateAnswer, room: StateRoom, k: int):
 
 
 @internal
-def _load_ways(table: Table, m: int, answer: StateAnswer, room: StateRoom):
+def load_ways(table: Table, m: int, answer: StateAnswer, room: StateRoom):
     """Write the forces known + ways · y of the modes and the rows without acceleration; return the number of ways."""
     unilateral, c = tl.lasting_contacts(table.contact_table), 0
     fill(room.known, 0.0, m)
@@ -248,7 +249,7 @@ def _load_ways(table: Table, m: int, answer: StateAnswer, room: StateRoom):
 
 
 @internal
-def _matrix(table: Table, x: StateContacts, room: StateRoom, m: int, n: int):
+def square_matrix(table: Table, x: StateContacts, room: StateRoom, m: int, n: int):
     """Return the m × n matrix at ``room.square`` with the vectors of its factorization."""
     rows = tl.fixed_rows(table.contact_table) + 1
     v = room.vectors
@@ -266,7 +267,7 @@ def _solve_ways(table: Table, x: StateContacts, m: int, c: int, answer: StateAns
         rhs[i] = -weight * (answer.given[row] + dot(line, room.known, m))
         for j in range(c):
             room.square[i * c + j] = weight * dot(line, room.ways + j * m, m)
-    rank, _ = fa.solve(_matrix(table, x, room, c, c), c, DETERMINED_PIVOT, 0.0, rhs, y, least)
+    rank, _ = fa.solve(square_matrix(table, x, room, c, c), c, DETERMINED_PIVOT, 0.0, rhs, y, least)
     if rank < 0:
         return False
     for j in range(c):
@@ -365,7 +366,9 @@ def _find_modes(table: Table, m: int, answer: StateAnswer, room: StateRoom):
         answer.modes[k] = tl.SLIDING if answer.going[k] != 0.0 or slides else tl.STICKING
         if slides and answer.going[k] == 0.0:
             _turn(table, answer, room, k)
-            kinetic = table.contact_table.friction[k] if k < unilateral else answer.friction[k]
+            kinetic = answer.friction[k]
+            if unilateral > 0 and k < unilateral:
+                kinetic = table.contact_table.friction[k]
             if answer.friction[k] > kinetic and room.scaled[at] > _least(m, room):
                 answer.friction[k], loosened = kinetic, True
     if not loosened:

@@ -57,7 +57,7 @@ def sort_blocks(table: Table, x: StateContacts, answer: StateAnswer, room: State
             elif gap < -x.reach[k]:
                 facts.at_fault, facts.gap = k, gap
                 return sl.DEEP, 0
-            head = _rate(table, work, row) / unit
+            head = row_rate(table, work, row) / unit
             near = abs(gap) <= x.reach[k]
             if near and gap <= ARRIVED * unit and head < -still:
                 if code != sl.CLOSING:
@@ -67,12 +67,12 @@ def sort_blocks(table: Table, x: StateContacts, answer: StateAnswer, room: State
                 continue
         first, square = 0 if dry else 1, 0.0
         for j in range(first, n):
-            square += (_rate(table, work, row + j) / unit) ** 2
+            square += (row_rate(table, work, row + j) / unit) ** 2
         speed = np.sqrt(square)
         going = speed > still
         if x.asked[k] != sl.SLIDES_ALONG:
             for j in range(first, n):
-                answer.directions[row + j] = _rate(table, work, row + j) / (unit * speed) if going else 0.0
+                answer.directions[row + j] = row_rate(table, work, row + j) / (unit * speed) if going else 0.0
         going = going or x.asked[k] == sl.SLIDES_ALONG
         code = code if code == sl.CLOSING else sl.FOUND
         if dry and going:
@@ -96,7 +96,7 @@ def sort_blocks(table: Table, x: StateContacts, answer: StateAnswer, room: State
 
 
 @internal
-def _rate(table: Table, work: ContactWork, row: int):
+def row_rate(table: Table, work: ContactWork, row: int):
     """Return the velocity of a row at the state."""
     if row < table.contact_table.contact_rows:
         return work.native[row]
@@ -183,7 +183,8 @@ def _load_by_differences(table: Table, m: int, answer: StateAnswer, room: StateR
 def size_of(table: Table, k: int):
     """Return the number of rows of a block of the model."""
     contact_table = table.contact_table
-    return contact_table.sizes[k] if k < tl.lasting_contacts(contact_table) else 1
+    unilateral = tl.lasting_contacts(contact_table)
+    return 1 if unilateral == 0 or k >= unilateral else contact_table.sizes[k]
 
 
 @internal
@@ -191,6 +192,6 @@ def first_row(table: Table, k: int):
     """Return the first row of a block of the model."""
     contact_table = table.contact_table
     unilateral = tl.lasting_contacts(contact_table)
-    if k < unilateral:
-        return contact_table.first_rows[k]
-    return tl.row_of_dry(contact_table, k - unilateral)
+    if unilateral == 0 or k >= unilateral:
+        return tl.row_of_dry(contact_table, k - unilateral)
+    return contact_table.first_rows[k]

@@ -260,6 +260,10 @@ SPRING_PIVOT = 1e-9
 # least ones. `sarrus.kernels.contact.state_forces`.
 DETERMINED_PIVOT = 1e-12
 
+# [1, of a free direction of length one] A force that free directions change by less is determined: the root
+# of rounding.
+UNMOVED_FORCE = 1e-7
+
 # [rounds] Rounds in which directions of slips that begin are found, at most.
 SLIP_ROUNDS = 50
 

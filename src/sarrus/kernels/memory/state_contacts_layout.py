@@ -12,6 +12,9 @@ NOTHING, LEFT_OUT, SLIDES_ALONG = 0, 1, 2
 # Ends of a call: nothing acts; forces were found; a contact is deep below its plane; a contact approaches; the
 # accelerations are not finite; M has no factor, so that level 1 is needed, with ``lightness`` in the table of contacts.
 IDLE, FOUND, DEEP, CLOSING, NOT_FINITE, NO_FACTOR = 0, 1, 2, 3, 4, 5
+# Further ends of `kernels.states.choices`: no finite forces let a contact slide on, or no choice of flanks keeps
+# all from closing; no forces were found that obey the laws.
+IMPOSSIBLE, NOT_SOLVED = 6, 7
 
 
 class StateContacts(Record, of=int):
@@ -24,6 +27,18 @@ class StateContacts(Record, of=int):
     order: Integers  # room for a permutation
     answer: Floats  # see `StateAnswer`
     room: Floats  # see `StateRoom`
+
+
+class StateChoices(StateContacts, of=int):
+    """A state with what `kernels.states.choices` needs in addition."""
+
+    forces: int  # the kernel of forces
+    opposites: Integers  # of each block: its opposite flank, −1 without one
+    pairs: Integers  # room: the first flank of each pair of closed opposite flanks
+    firsts: Integers  # room: of each pair, 1 if the second flank is left out first
+    ambiguous: (
+        Integers  # answer: of each block, 1 if the laws leave forces open on which the acceleration depends
+    )
 
 
 class StateFacts(Record):

@@ -12,10 +12,12 @@ from sarrus.model.mechanism.surface_contacts import places
 from sarrus.motion.inputs.run_options import AUTO, Stepping
 
 
-def with_closed_forms(system: System, what: str) -> System:
+def with_closed_forms(
+    system: System, what: str, otherwise: str = f"method={TIME_STEPPING!r} takes all of them"
+) -> System:
     """Return the system in which all contacts between geometries have gaps in closed form; or itself.
 
-    Raises `ArgumentError` with ``what`` needs them, and the pair, if a pair has no closed form.
+    Raises `ArgumentError` with ``what`` needs them, the pair, and what to do ``otherwise``, if a pair has no closed form.
     """
     if not system.contact_geometries:
         return system
@@ -26,7 +28,7 @@ def with_closed_forms(system: System, what: str) -> System:
             kinds = " and ".join(mechanism.geoms[name].kind for name in (pair.geom1, pair.geom2))
             raise ArgumentError(
                 f"{system.name}: {what} takes contacts between geometries with gaps in closed form, and {pair.name!r} "
-                f"({kinds}) has none: method={TIME_STEPPING!r} takes all of them",
+                f"({kinds}) has none: {otherwise}",
                 element=pair.name,
             )
     found = system.model.cached("contacts in closed form", lambda: _model(system))

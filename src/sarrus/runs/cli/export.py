@@ -33,6 +33,9 @@ def c(
         str | None, typer.Option(help="Prefix of all names in C; by default the model's.")
     ] = None,
     keyframe: Keyframe = None,
+    no_contacts: Annotated[
+        bool, typer.Option("--no-contacts", help="Leave out contacts, stops and dry friction.")
+    ] = False,
 ) -> None:
     """Write the model as self-contained C99 source with header, example and Makefile, for controllers: no
     allocation, no dependency but libm. Control laws are exported from Python, with sarrus.export.c_code.
@@ -45,7 +48,7 @@ def c(
     system = reading.system(model)
     q = None if keyframe is None else initial_state(system, keyframe, [], [], False).q
     folder = output or Path(f"{identifier(name or system.name)}_c")
-    written = c_code(system, folder, function or None, name, q=q)
+    written = c_code(system, folder, function or None, name, q=q, contacts=not no_contacts)
     console().print(f"{', '.join(written.functions)}: {written.n_instructions} instructions of the model")
     print_written(*written.files)
 
