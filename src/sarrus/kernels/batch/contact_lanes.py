@@ -44,8 +44,8 @@ from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.acceleration import are_regular
 
 W = bl.LANES
-# Sweeps before Newton's method, and its steps at most.
-SWEEPS, NEWTON_STEPS = 3, 8
+# Sweeps before Newton's method (three take as many of its steps), and its steps at most.
+SWEEPS, NEWTON_STEPS = 1, 8
 # So often contacts are added that the forces of others close.
 MOST_ADDED = 3
 

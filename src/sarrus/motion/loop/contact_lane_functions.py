@@ -30,7 +30,7 @@ from sarrus.symbolic.equations.contact_lanes import (
 from sarrus.symbolic.equations.stages import StageElimination, response, stage
 
 # Slots of the sizes of contact problems: contacts with friction, unilateral rows. A run with more leaves the lanes.
-_SIZES = ((0, 2), (0, 4), (0, 8), (2, 4), (4, 4), (4, 8))
+_SIZES = ((0, 2), (0, 4), (0, 8), (1, 4), (2, 4), (3, 4), (4, 4), (4, 8))
 # Numbers of rows of a contact that slots have room for: without friction, or with two tangents.
 _WIDTHS = (1, 3)
 
@@ -74,11 +74,18 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
 
 
 def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
-    """Return the functions of the states x of all lanes.
+    """Return the functions of the states x of all lanes, traced once for a model and a rank of A.
 
     stage : (a, q̇, conditioning, factors) without contacts. gaps : of contacts. rates : their derivatives by time.
     motion : velocities, bias and rows J of contacts. speeds : the former two. moved : q ⊕ δ of [x | δ].
     """
+    found: ContactLanes = system.model.cached(
+        f"contacts in lanes, rank {rank}", lambda: _functions(system, rank)
+    )
+    return found
+
+
+def _functions(system: Evaluations, rank: int) -> ContactLanes:
     compiled, e = system.compiled, system.equations
     elimination = _stages(system, rank)
 
