@@ -273,3 +273,21 @@ def test_contacts_that_share_a_load_in_different_ways_share_it_as_in_single_runs
     alone = sr.rollout(system, q, v, duration=0.2, dt=2e-3, side_by_side=False)
     np.testing.assert_allclose(many.final_q, alone.final_q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(many.final_v, alone.final_v, rtol=0, atol=1e-11)
+
+
+def test_environments_of_one_step_a_call() -> None:
+    """With feet on the floor they move as a rollout does, and each as with other neighbours, bit for bit."""
+    system, q, v = falling(11)
+    u = np.random.default_rng(9).uniform(-1.0, 1.0, (11, 30, system.nu))
+    runs = sr.rollout(system, q, v, u=u, duration=0.03, dt=1e-3, progress=False)
+    order, found = np.random.default_rng(2).permutation(11), {}
+    for chosen in (np.arange(11), order):
+        environments = sr.gym.make(system, q=q[0], num_envs=11, dt=1e-3, sample_time=1e-3, threads=1)
+        environments.reset(options={"q": q[chosen], "v": v[chosen]})
+        for step in range(30):
+            environments.step(u[chosen, step])
+        found[chosen[0]] = environments.task.stepper.q.copy()
+    assert runs.side_by_side
+    np.testing.assert_array_equal(found[order[0]], found[0][order])
+    np.testing.assert_allclose(found[0], runs.final_q, rtol=0, atol=1e-10)
+    assert sum(min(gaps(system, place).values()) < 1e-9 for place in found[0]) > 5

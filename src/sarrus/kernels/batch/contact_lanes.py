@@ -3,8 +3,9 @@
 Each lane has its own contacts, in slots: contacts with friction first, then unilateral rows, in the order of the
 table. Straight-line functions find columns, W and forces of all slots at once
 (`sarrus.symbolic.equations.contact_lanes`). A lane leaves for the kernel of single runs if it has more contacts than
-slots, if its forces are not found, if a row is held by the constraints, if a coordinate comes back from beyond its
-limit, or if the velocities of both passes differ by as much as that kernel divides steps for.
+slots, if its forces are not found, if M is ill-conditioned, if a row is held by the constraints, if a coordinate
+comes back from beyond its limit, or if the velocities of both passes differ by as much as that kernel divides steps
+for.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ from sarrus.kernels.memory.lane_layout import (
     contact_lanes_of,
 )
 from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.tolerances import ILL_CONDITIONED_MASS
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.acceleration import are_regular
@@ -158,6 +160,10 @@ def _accelerate(table: Table, todo: BatchTable, lane: Lanes, own: ContactLanes):
             for k in range(W):
                 own.middle[first + W * i + k] = min(max(lane.answer[W * i + k], bounds[i]), bounds[nu + i])
     call_native(todo.stage, own.middle, own.stage)
+    mass = own.stage + (first + W * la.N_CONDITIONING)
+    for k in range(W):
+        if lane.mode[k] == AWAKE and not mass[k] <= ILL_CONDITIONED_MASS:
+            lane.mode[k] = LEAVES
     if table.nc == 0:
         return
     conditioning = own.stage + first

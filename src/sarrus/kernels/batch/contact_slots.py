@@ -79,7 +79,7 @@ def fill_slots(table: Table, todo: BatchTable, h: float, again: bool, lane: Lane
             own.used[s] = own.which[s]
         own.kept[0] = float(chosen)
         _load_rows(table, m, own)
-        factors = own.stage + W * (table.nv + table.nq + N_CONDITIONING)
+        factors = own.stage + W * (table.nv + table.nq + N_CONDITIONING + 1)
         call_native(todo.problems[bl.N_PROBLEM * chosen + bl.COLUMNS], factors, own.columns)
         if table.nc > 0:
             _leave_held(table, m, diagonal, lane, own)

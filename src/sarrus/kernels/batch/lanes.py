@@ -61,9 +61,21 @@ CONTACT_STRETCH = 1
 
 
 def lanes(table: Table, x: Floats, level: int) -> int:
-    """Compute the runs ``first`` … ``last`` − 1 of the batch, at most LANES; x is a buffer for one state. Returns
+    """Compute the runs ``first`` … ``last`` − 1 of the batch, LANES at a time; x is a buffer for one state. Returns
     0."""
     todo = table.batch
+    first, last = todo.first, todo.last
+    while todo.first < last:
+        todo.last = min(todo.first + W, last)
+        _portion(table, todo, x)
+        todo.first += W
+    todo.first = first
+    return 0
+
+
+@internal
+def _portion(table: Table, todo: BatchTable, x: Floats):
+    """Compute the runs ``first`` … ``last`` − 1 of the batch, at most LANES."""
     times, lane, size = todo.times, lanes_of(table, todo), la.input_size(table)
     count, steps = todo.last - todo.first, todo.steps
     _begin_lanes(table, todo, count, lane, x)
@@ -72,7 +84,7 @@ def lanes(table: Table, x: Floats, level: int) -> int:
     touching = exists(table.contact_table)
     for step in range(steps):
         if step % bl.LOOK_EVERY == 0 and todo.stop[0] != 0.0:
-            return 0
+            return
         time = times.begin + step * times.step
         target = times.end if step == steps - 1 else times.begin + (step + 1) * times.step
         _rouse(lane, step)
@@ -101,7 +113,6 @@ def lanes(table: Table, x: Floats, level: int) -> int:
             state.steps = float(steps)
             _gather(lane, k, size, x)
             _finish(table, todo, k, rs.DONE, _number(todo, steps) + 1, lane, x)
-    return 0
 
 
 @internal
@@ -288,7 +299,7 @@ def _accept(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: F
         lane.before[W * i + k] = lane.after[W * i + k]
     if exists(table.contact_table):
         keep_forces(table, todo, k)
-    if (step + 1) % todo.every == 0 or step + 1 == steps:
+    if (step + 1) % todo.every == 0 or (step + 1 == steps and todo.n_samples > 0):
         _gather(lane, k, size, x)
         if exists(table.contact_table):
             lend_contacts(table, todo, k, x)

@@ -55,7 +55,7 @@ class BatchTable(ContactBatch, of=int):
     inputs: Floats  # controls that are held (runs × intervals × nu)
     n_intervals: int
     samples: Floats  # runs × n_samples × width; one: the last
-    n_samples: int
+    n_samples: int  # 0: none are recorded
     # folds of the samples of each run (runs × width)
     least: Floats
     greatest: Floats

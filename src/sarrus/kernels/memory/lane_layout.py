@@ -40,7 +40,7 @@ class ContactLanes(NamedTuple):
     probe: Any  # x with the velocity by which gaps are forecast
     trial: Any  # [x | displacement]
     place: Any  # q ⊕ displacement
-    stage: Any  # [a | q̇ | conditioning | factors], from ``stage``
+    stage: Any  # [a | q̇ | conditioning | condition number of M | factors], from ``stage``
     rows: Any  # rows J of all slots, behind the factors, and two velocities
     smooth: Any  # acceleration with the forces of lasting contacts, without impacts
     free: Any  # velocity at the end without contact forces
@@ -91,7 +91,7 @@ def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTab
     k, rows = contact_table.contacts + contact_table.stops, contact_table.contact_rows + contact_table.stops
     return ContactLanes(
         middle=w * size, probe=w * size, trial=w * (size + nv), place=w * nq,
-        stage=w * (nv + nq + N_CONDITIONING + todo.n_factors), rows=w * (m + 2) * nv, smooth=w * nv, free=w * nv,
+        stage=w * (nv + nq + N_CONDITIONING + 1 + todo.n_factors), rows=w * (m + 2) * nv, smooth=w * nv, free=w * nv,
         first=w * nv, way=w * nv, shifted=w * nv, ahead=w * nv, products=w * max(2 * m, nv), pushed=w * m,
         columns=w * m * nv, problem=w * whole, scaled=w * (whole + m + 1), answer=w * (m + 1), best=w * m,
         gap=w * k, after=w * k, rate=w * k, ahead_gap=w * k, active=w * k, delay=w * k, before=w * k,

@@ -27,6 +27,8 @@ from sarrus.symbolic.equations.contact_lanes import (
     scaled,
     sweep,
 )
+from sarrus.symbolic.equations.equations import Equations
+from sarrus.symbolic.equations.sparse import largest
 from sarrus.symbolic.equations.stages import StageElimination, response, stage
 
 # Slots of the sizes of contact problems: contacts with friction, unilateral rows. A run with more leaves the lanes.
@@ -76,8 +78,9 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
 def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
     """Return the functions of the states x of all lanes, traced once for a model and a rank of A.
 
-    stage : (a, q̇, conditioning, factors) without contacts. gaps : of contacts. rates : their derivatives by time.
-    motion : velocities, bias and rows J of contacts. speeds : the former two. moved : q ⊕ δ of [x | δ].
+    stage : (a, q̇, conditioning, largest M_kk over its pivot, factors) without contacts. gaps : of contacts.
+    rates : their derivatives by time. motion : velocities, bias and rows J of contacts. speeds : the former two.
+    moved : q ⊕ δ of [x | δ].
     """
     found: ContactLanes = system.model.cached(
         f"contacts in lanes, rank {rank}", lambda: _functions(system, rank)
@@ -105,7 +108,7 @@ def _functions(system: Evaluations, rank: int) -> ContactLanes:
         return compiled.named(f"{name} in {LANES} lanes", outputs, extra, lanes=LANES)
 
     functions = {
-        "stage": named("stage", lambda: stage(e, elimination)),
+        "stage": named("stage with contacts", lambda: _stage(e, elimination)),
         "moved": named("move", moved, {"step": e.nv}),
     }
     if e.friction_contacts:
@@ -123,6 +126,14 @@ def _functions(system: Evaluations, rank: int) -> ContactLanes:
         problems.append(_columns(system, name, size, compliance, factors))
         problems += [*_of_any_tree(size, e.nv), *_of_any_system(size)]
     return ContactLanes(functions, sizes, problems)
+
+
+def _stage(equations: Equations, elimination: StageElimination) -> dict[str, ca.SX]:
+    """Return a, q̇, the conditioning, the largest M_kk over its pivot, and the factors."""
+    found = stage(equations, elimination)
+    factors, mass = found.pop("factors"), equations.mass_matrix
+    condition = largest([mass[i, i] * value for i, value in elimination.inverse_masses.items()])
+    return {**found, "mass_condition": condition, "factors": factors}
 
 
 def _columns(
