@@ -14,7 +14,7 @@ from sarrus.codegen.native import NativeFunction
 from sarrus.dynamics.impacts.activity import gaps
 from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.motion.loop.contact_lane_functions import suits_contact_lanes
-from sarrus.symbolic.equations.contact_lanes import Slots, closing, newton, products, push, scaled, sweep
+from sarrus.symbolic.equations.contact_lanes import Slots, closing, newton, push, scaled, sweep
 from test_time_stepping import body, point
 
 G = 9.81
@@ -66,7 +66,7 @@ def solve(slots: Slots, problems: list[tuple[Array, Array, Array]], used: Slots)
         given[[slots.packed + i for i in own], k] = b
         given[slots.packed + m : slots.packed + m + used.contacts, k] = mu
     found = function(scaled, slots)(given)
-    x, units = found[: len(given)], found[len(given) : -1]
+    units, x = found[:m], found[m + 1 :]
     for _ in range(10):
         x[-m:] = function(sweep, slots)(x)
     residual, best = np.full(LANES, np.inf), x[-m:].copy()
@@ -124,10 +124,7 @@ def test_normal_forces_that_close_gaps() -> None:
 
 def test_sums_over_slots() -> None:
     slots, nv, rng = Slots(1, 1), 3, np.random.default_rng(6)
-    J, v, w = rng.normal(size=(4, nv, LANES)), rng.normal(size=(nv, LANES)), rng.normal(size=(nv, LANES))
-    found = function(products, slots, nv)(np.vstack([J.reshape(-1, LANES), v, w]))
-    expected = [np.einsum("sik,ik->sk", J, v), np.einsum("sik,ik->sk", J, w)]
-    np.testing.assert_allclose(found, np.vstack(expected), rtol=1e-13, atol=1e-13)
+    J = rng.normal(size=(4, nv, LANES))
     r = rng.normal(size=(4, LANES))
     sums = function(push, slots, nv)(np.vstack([r, J.reshape(-1, LANES)]))
     np.testing.assert_allclose(sums, np.einsum("sik,sk->ik", J, r), rtol=1e-13, atol=1e-13)

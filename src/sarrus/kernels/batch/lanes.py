@@ -93,7 +93,7 @@ def _portion(table: Table, todo: BatchTable, x: Floats):
             continue
         if touching:
             fill(lane.open, 0.0, W)
-            contact_step(table, todo, time, target, lane)
+            contact_step(table, todo, time, target, lane, contact_lanes_of(table, todo))
             _leave(table, todo, step, lane, x)
         else:
             _stages(table, todo, step, time, target, lane, x)
@@ -101,12 +101,7 @@ def _portion(table: Table, todo: BatchTable, x: Floats):
             continue
         if table.nc > 0 or not touching:  # without loops, time stepping ends with unit quaternions
             _close(table, todo, lane)
-        for k in range(W):
-            if lane.mode[k] == AWAKE:
-                if lane.open[k] < np.inf:
-                    _accept(table, todo, step, k, lane, x)
-                else:
-                    _alone(table, todo, step, k, lane, x)
+        _accept(table, todo, step, lane, x)
     for k in range(count):
         if lane.mode[k] != ENDED:
             state = _state(lane, k)
@@ -125,12 +120,12 @@ def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Flo
         lane.pivot[k], lane.greatest[k] = -1.0, 0.0
         lane.rise[k] = NOT_LOOKED
         begin(table, todo, _state(lane, k), run, x)
-        if exists(table.contact_table):
-            begin_contacts(table, todo, k)
         for i in range(size):
             lane.before[W * i + k] = x[i]
         if k < count and todo.every <= todo.steps:
             _sample(table, todo, run, 0, x)
+    if exists(table.contact_table):
+        begin_contacts(table, todo, count)
 
 
 @internal
@@ -292,21 +287,44 @@ def _close(table: Table, todo: BatchTable, lane: Lanes):
 
 
 @internal
-def _accept(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Floats):
-    """Copy the end of the step of lane k to ``before``, and store a sample if it is due."""
-    size, steps = la.input_size(table), todo.steps
-    for i in range(table.nq + table.nv + table.nu + 1):
-        lane.before[W * i + k] = lane.after[W * i + k]
-    if exists(table.contact_table):
-        keep_forces(table, todo, k)
-    if (step + 1) % todo.every == 0 or (step + 1 == steps and todo.n_samples > 0):
-        _gather(lane, k, size, x)
+def _accept(table: Table, todo: BatchTable, step: int, lane: Lanes, x: Floats):
+    """Take the end of the step of all lanes that are AWAKE as their state, and store samples that are due.
+
+    Lanes that are not closed are advanced alone.
+    """
+    steps, number, whole = todo.steps, table.nq + table.nv + table.nu + 1, True
+    due = (step + 1) % todo.every == 0 or (step + 1 == steps and todo.n_samples > 0)
+    for k in range(W):
+        whole = whole and (lane.mode[k] == ENDED or (lane.mode[k] == AWAKE and lane.open[k] < np.inf))
+    if whole:
+        copy(lane.after, lane.before, W * number)
         if exists(table.contact_table):
-            lend_contacts(table, todo, k, x)
-        _sample(table, todo, todo.first + k, _number(todo, step + 1), x)
-        found = la.workspace(table).facts.outcome
-        if found > la.SINGULAR_ANSWER:
-            _state(lane, k).unsound = found
+            keep_forces(table, todo, -1)
+    for k in range(W if due or not whole else 0):
+        if lane.mode[k] != AWAKE:
+            continue
+        if not lane.open[k] < np.inf:
+            _alone(table, todo, step, k, lane, x)
+            continue
+        if not whole:
+            for i in range(number):
+                lane.before[W * i + k] = lane.after[W * i + k]
+            if exists(table.contact_table):
+                keep_forces(table, todo, k)
+        if due:
+            _sample_end(table, todo, step, k, lane, x)
+
+
+@internal
+def _sample_end(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Floats):
+    """Store the state of lane k, at the end of a step, as a sample."""
+    _gather(lane, k, la.input_size(table), x)
+    if exists(table.contact_table):
+        lend_contacts(table, todo, k, x)
+    _sample(table, todo, todo.first + k, _number(todo, step + 1), x)
+    found = la.workspace(table).facts.outcome
+    if found > la.SINGULAR_ANSWER:
+        _state(lane, k).unsound = found
 
 
 @internal

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.dynamics.contacts.contact_elements import dry_names
-from sarrus.dynamics.contacts.contact_functions import gap_outputs, motion_outputs
+from sarrus.dynamics.contacts.contact_functions import gap_outputs
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.motion.loop.lane_functions import basis_of_lanes, suits_lanes
+from sarrus.symbolic.equations.contact_forecast import StepFields, Stops
 from sarrus.symbolic.equations.contact_lanes import (
     Slots,
     closing,
     delassus,
-    newton,
-    products,
+    iteration,
     push,
     scaled,
     sweep,
@@ -78,8 +78,8 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
 def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
     """Return the functions of the states x of all lanes, traced once for a model and a rank of A.
 
-    stage : (a, q̇, conditioning, largest M_kk over its pivot, factors) without contacts. gaps : of contacts.
-    rates : their derivatives by time. motion : velocities, bias and rows J of contacts. speeds : the former two.
+    stage : (a, q̇, conditioning, largest M_kk over its pivot, factors) without contacts.
+    start, forecast, more, motion, speeds : see `sarrus.symbolic.equations.contact_forecast`. gaps : of contacts.
     moved : q ⊕ δ of [x | δ].
     """
     found: ContactLanes = system.model.cached(
@@ -92,15 +92,15 @@ def _functions(system: Evaluations, rank: int) -> ContactLanes:
     compiled, e = system.compiled, system.equations
     elimination = _stages(system, rank)
 
+    limits = joint_limits(system)
+    stops = Stops(
+        places=limits.places.tolist(), speeds=limits.rates.tolist(), signs=(-limits.signs).tolist(),
+        bounds=limits.bounds.tolist(),
+    )  # fmt: skip
+    fields = StepFields(e, stops)
+
     def moved(step: ca.SX) -> dict[str, ca.SX]:
         return {"q": compiled.moved(step)}
-
-    def rates() -> dict[str, ca.SX]:
-        return {"rates": ca.vertcat(ca.SX(0, 1), *(contact.rates[0] for contact in e.friction_contacts))}
-
-    def speeds() -> dict[str, ca.SX]:
-        outputs = motion_outputs(system)
-        return {name: outputs[name] for name in ("rates", "bias")}
 
     def named(
         name: str, outputs: Callable[..., dict[str, ca.SX]], extra: dict[str, int] | None = None
@@ -111,13 +111,15 @@ def _functions(system: Evaluations, rank: int) -> ContactLanes:
         "stage": named("stage with contacts", lambda: _stage(e, elimination)),
         "moved": named("move", moved, {"step": e.nv}),
     }
+    functions["start"] = named("gaps at the start", fields.gaps_at_start, fields.start)
+    functions["forecast"] = named("forecast", fields.forecast, fields.all)
+    functions["more"] = named("further contacts", fields.more, fields.all)
+    functions["motion"] = named("contact motion", fields.rows_and_jacobian, fields.all)
+    functions["speeds"] = named("contact speeds", fields.rows, fields.all)
     if e.friction_contacts:
         functions["gaps"] = named("gaps", lambda: gap_outputs(system))
-        functions["rates"] = named("gap rates", rates)
-        functions["motion"] = named("contact motion", lambda: motion_outputs(system))
-        functions["speeds"] = named("contact speeds", speeds)
     wide = sum(len(contact.row_names) > 1 for contact in e.friction_contacts)
-    single = len(e.friction_contacts) - wide + len(joint_limits(system).names)
+    single = len(e.friction_contacts) - wide + len(limits.names)
     factors, force, answer = response(e, elimination)
     compliance = ca.Function("compliance", [factors, force], [answer])
     sizes, problems = _sizes(wide, single), list[NativeFunction]()
@@ -155,7 +157,7 @@ def _of_any_tree(size: Slots, nv: int) -> tuple[NativeFunction, ...]:
     """Return the functions of rows and columns of nv velocities."""
     return tuple(
         compile_function(f"{part.__name__} of {size.rows} rows, {nv} velocities", [x], outputs, lanes=LANES)
-        for part in (products, push)
+        for part in (push,)
         for x, outputs in (part(size, nv),)
     )
 
@@ -167,7 +169,7 @@ def _of_any_system(size: Slots) -> tuple[NativeFunction, ...]:
         compile_function(
             f"{part.__name__} of {size.contacts} contacts, {size.single} rows", [x], outputs, lanes=LANES
         )
-        for part in (scaled, sweep, newton, closing)
+        for part in (scaled, sweep, iteration, closing)
         for x, outputs in (part(size),)
     )
 

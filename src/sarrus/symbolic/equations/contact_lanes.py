@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING, RESIDUAL_OF_SHARED_FORCES
 from sarrus.kernels.integrate.tolerances import CORRECTION_RIDGE
 from sarrus.symbolic.equations.sparse import Column, largest
 from sarrus.symbolic.equations.tolerances import DEPENDENT_ROUNDING, RIDGE_OF_LANES
@@ -86,16 +87,6 @@ def delassus(
     return J, {"columns": ca.vertcat(*columns), "W": ca.vertcat(*lower)}
 
 
-def products(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
-    """Return J v and J w of the input [rows J of all slots | v | w]."""
-    x = ca.SX.sym("x", nv * (slots.rows + 2))
-    *rows, one, other = (ca.vertsplit(part) for part in ca.vertsplit(x, nv))
-    return x, {
-        "one": ca.vertcat(*(_sum(zip(row, one)) for row in rows)),
-        "other": ca.vertcat(*(_sum(zip(row, other)) for row in rows)),
-    }
-
-
 def push(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
     """Return the sum of the columns times the forces: input [r | columns of all slots]."""
     x = ca.SX.sym("x", (1 + nv) * slots.rows)
@@ -105,9 +96,9 @@ def push(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
 
 
 def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
-    """Return [W | b | μ | r] in units in which each block of W has the trace one and b the size one, and units of r.
+    """Return units of r, and [W | b | μ | r] in units in which each block of W has the trace one and b the size one.
 
-    Also the smallest pivot of W of the normal rows, relative to its diagonal: zero where these depend on each other.
+    Between them the smallest pivot of W of the normal rows, relative to its diagonal: zero where these are dependent.
     """
     x, W, b, mu, r = slots.symbols()
     m, scales, used = slots.rows, [ca.SX(0)] * slots.rows, [ca.SX(0)] * slots.rows
@@ -125,7 +116,7 @@ def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     units = [scale * size for scale in scales]
     r = [value / unit for value, unit in zip(r, units)]
     pivot = _least_pivot([[W[i][j] for j in slots.heads if j <= i] for i in slots.heads])
-    return x, {"problem": ca.vertcat(*pack(W), *b, *mu, *r), "units": ca.vertcat(*units), "pivot": pivot}
+    return x, {"units": ca.vertcat(*units), "pivot": pivot, "problem": ca.vertcat(*pack(W), *b, *mu, *r)}
 
 
 def sweep(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
@@ -178,6 +169,29 @@ def newton(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     ahead = [*(value + change for value, change in zip(r, step)), *singles.forces(step)]
     error, size = largest([ca.fabs(value) for value in left]), largest([ca.SX(1), *map(ca.fabs, r)])
     return x, {"residual": error / size, "r": ca.vertcat(*ahead)}
+
+
+def iteration(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return the forces after a step of `newton`, or the same ones where the iteration has ended, and its state.
+
+    The state, behind the inputs of `newton`, is (forces of the smallest residual, this residual, whether it has ended).
+    """
+    x, step = newton(slots)
+    best, least, done = ca.SX.sym("best", slots.rows), ca.SX.sym("least"), ca.SX.sym("done")
+    r, left = x[-slots.rows :], step["residual"]
+    better = ca.logic_and(left < least, done == 0)
+    ends = ca.logic_or(
+        left <= RESIDUAL_OF_SHARED_FORCES, ca.logic_and(left >= least, least <= RESIDUAL_AT_ROUNDING)
+    )
+    ended = ca.logic_or(done > 0, ends)
+    return ca.vertcat(x, best, least, done), {
+        "r": _chosen(ended, r, step["r"]), "best": _chosen(better, r, best),
+        "least": ca.if_else(better, left, least), "done": ended,
+    }  # fmt: skip
+
+
+def _chosen(condition: ca.SX, one: ca.SX, other: ca.SX) -> ca.SX:
+    return ca.vertcat(*(ca.if_else(condition, *pair) for pair in zip(ca.vertsplit(one), ca.vertsplit(other))))
 
 
 def closing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
