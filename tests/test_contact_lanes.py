@@ -288,3 +288,15 @@ def test_environments_of_one_step_a_call() -> None:
     np.testing.assert_array_equal(found[order[0]], found[0][order])
     np.testing.assert_allclose(found[0], runs.final_q, rtol=0, atol=1e-10)
     assert sum(min(gaps(system, place).values()) < 1e-9 for place in found[0]) > 5
+
+
+def test_runs_that_leave_the_lanes_do_not_depend_on_their_neighbours() -> None:
+    """Legs that are driven hard: steps that are divided leave, and contacts close in the second pass of a step."""
+    system, q, v = falling(16)
+    u = np.random.default_rng(0).uniform(-5.0, 5.0, (16, 40, system.nu))
+    order = np.random.default_rng(1).permutation(16)
+    options = {"duration": 0.4, "dt": 2e-3, "progress": False}
+    whole = sr.rollout(system, q, v, u=u, threads=1, **options)
+    mixed = sr.rollout(system, q[order], v[order], u=u[order], threads=2, **options)
+    np.testing.assert_array_equal(mixed.final_q, whole.final_q[order])
+    np.testing.assert_array_equal(mixed.final_v, whole.final_v[order])

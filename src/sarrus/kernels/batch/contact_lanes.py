@@ -108,7 +108,8 @@ def _pass(table: Table, todo: BatchTable, h: float, again: bool, lane: Lanes, ow
             _solve(table, todo, chosen, lane, own)
             copy(own.best, pushed_slots(todo, chosen, own), W * rows_of_slots(todo, chosen))
             push_slots(table, todo, chosen, own.ahead, own)
-        call_native(todo.more, own.middle, own.found)
+        if chosen >= 0 or again:
+            call_native(todo.more, own.middle, own.found)
         more = chosen >= 0 and _close_more(count, lane, own, added == MOST_ADDED)
         if not more:
             break
