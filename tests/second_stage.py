@@ -80,6 +80,10 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_against_clarabel[plain]",
         "test_against_clarabel[saturated]",
     ),
+    "test_contact_lanes.py": (
+        "test_environments_of_one_step_a_call",
+        "test_runs_that_leave_the_lanes_do_not_depend_on_their_neighbours",
+    ),
     "test_contact_law.py": ("test_the_least_acceleration_is_given_up",),
     "test_contact_phases.py": ("test_generated_linear_models_are_differences_of_the_phase",),
     "test_contributing.py": ("test_the_changes_apply_and_work",),

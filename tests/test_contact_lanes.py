@@ -14,7 +14,7 @@ from sarrus.codegen.native import NativeFunction
 from sarrus.dynamics.impacts.activity import gaps
 from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.motion.loop.contact_lane_functions import suits_contact_lanes
-from sarrus.symbolic.equations.contact_lanes import Slots, closing, newton, products, push, scaled, sweep
+from sarrus.symbolic.equations.contact_lanes import Slots, closing, newton, push, scaled, sweep
 from test_time_stepping import body, point
 
 G = 9.81
@@ -66,7 +66,7 @@ def solve(slots: Slots, problems: list[tuple[Array, Array, Array]], used: Slots)
         given[[slots.packed + i for i in own], k] = b
         given[slots.packed + m : slots.packed + m + used.contacts, k] = mu
     found = function(scaled, slots)(given)
-    x, units = found[: len(given)], found[len(given) : -1]
+    units, x = found[:m], found[m + 1 :]
     for _ in range(10):
         x[-m:] = function(sweep, slots)(x)
     residual, best = np.full(LANES, np.inf), x[-m:].copy()
@@ -124,10 +124,7 @@ def test_normal_forces_that_close_gaps() -> None:
 
 def test_sums_over_slots() -> None:
     slots, nv, rng = Slots(1, 1), 3, np.random.default_rng(6)
-    J, v, w = rng.normal(size=(4, nv, LANES)), rng.normal(size=(nv, LANES)), rng.normal(size=(nv, LANES))
-    found = function(products, slots, nv)(np.vstack([J.reshape(-1, LANES), v, w]))
-    expected = [np.einsum("sik,ik->sk", J, v), np.einsum("sik,ik->sk", J, w)]
-    np.testing.assert_allclose(found, np.vstack(expected), rtol=1e-13, atol=1e-13)
+    J = rng.normal(size=(4, nv, LANES))
     r = rng.normal(size=(4, LANES))
     sums = function(push, slots, nv)(np.vstack([r, J.reshape(-1, LANES)]))
     np.testing.assert_allclose(sums, np.einsum("sik,sk->ik", J, r), rtol=1e-13, atol=1e-13)
@@ -273,3 +270,33 @@ def test_contacts_that_share_a_load_in_different_ways_share_it_as_in_single_runs
     alone = sr.rollout(system, q, v, duration=0.2, dt=2e-3, side_by_side=False)
     np.testing.assert_allclose(many.final_q, alone.final_q, rtol=0, atol=1e-12)
     np.testing.assert_allclose(many.final_v, alone.final_v, rtol=0, atol=1e-11)
+
+
+def test_environments_of_one_step_a_call() -> None:
+    """With feet on the floor they move as a rollout does, and each as with other neighbours, bit for bit."""
+    system, q, v = falling(11)
+    u = np.random.default_rng(9).uniform(-1.0, 1.0, (11, 30, system.nu))
+    runs = sr.rollout(system, q, v, u=u, duration=0.03, dt=1e-3, progress=False)
+    order, found = np.random.default_rng(2).permutation(11), {}
+    for chosen in (np.arange(11), order):
+        environments = sr.gym.make(system, q=q[0], num_envs=11, dt=1e-3, sample_time=1e-3, threads=1)
+        environments.reset(options={"q": q[chosen], "v": v[chosen]})
+        for step in range(30):
+            environments.step(u[chosen, step])
+        found[chosen[0]] = environments.task.stepper.q.copy()
+    assert runs.side_by_side
+    np.testing.assert_array_equal(found[order[0]], found[0][order])
+    np.testing.assert_allclose(found[0], runs.final_q, rtol=0, atol=1e-10)
+    assert sum(min(gaps(system, place).values()) < 1e-9 for place in found[0]) > 5
+
+
+def test_runs_that_leave_the_lanes_do_not_depend_on_their_neighbours() -> None:
+    """Legs that are driven hard: steps that are divided leave, and contacts close in the second pass of a step."""
+    system, q, v = falling(16)
+    u = np.random.default_rng(0).uniform(-5.0, 5.0, (16, 40, system.nu))
+    order = np.random.default_rng(1).permutation(16)
+    options = {"duration": 0.4, "dt": 2e-3, "progress": False}
+    whole = sr.rollout(system, q, v, u=u, threads=1, **options)
+    mixed = sr.rollout(system, q[order], v[order], u=u[order], threads=2, **options)
+    np.testing.assert_array_equal(mixed.final_q, whole.final_q[order])
+    np.testing.assert_array_equal(mixed.final_v, whole.final_v[order])

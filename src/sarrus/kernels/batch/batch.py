@@ -31,6 +31,8 @@ def _run(table: Table, todo: BatchTable, run: int, x: Floats):
     """Compute one run of the batch and write its samples and its outcome."""
     times, state = todo.times, table.run
     begin(table, todo, state, run, x)
+    if exists(table.contact_table):
+        forget(table)
     code, sample = rs.DONE, 0
     intervals = max(todo.n_intervals, 1)
     for interval in range(intervals):
@@ -52,12 +54,11 @@ def _run(table: Table, todo: BatchTable, run: int, x: Floats):
 
 @internal
 def begin(table: Table, todo: BatchTable, state: Run, run: int, x: Floats):
-    """Write the start of a run to x, and initialise its run state, contacts and invariants."""
+    """Write the start of a run to x, and initialise its run state, bounds of stops and invariants."""
     template = todo.template
     copy(template, state, rs.N_STATE)
     fetch(table, todo, run, x)
     if exists(table.contact_table):
-        forget(table)
         exchange_bounds(table, todo, run, False)
     if table.n_invariants > 0:
         begin_invariants(table, x)
@@ -117,8 +118,10 @@ def end_of(todo: BatchTable, times: Times, interval: int):
 def keep(table: Table, todo: BatchTable, run: int, row: int, sample: int):
     """Store a row of the block as a sample of a run, and update the run's least, greatest, sum and sum of squares.
 
-    Samples beyond ``n_samples`` overwrite sample n_samples − 1.
+    Samples beyond ``n_samples`` overwrite sample n_samples − 1; nothing is stored where that is 0.
     """
+    if todo.n_samples == 0:
+        return
     width = bl.record_width(table)
     values = todo.block + row * width
     slot = run * todo.n_samples + min(sample, todo.n_samples - 1)

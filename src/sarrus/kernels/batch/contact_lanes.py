@@ -3,8 +3,9 @@
 Each lane has its own contacts, in slots: contacts with friction first, then unilateral rows, in the order of the
 table. Straight-line functions find columns, W and forces of all slots at once
 (`sarrus.symbolic.equations.contact_lanes`). A lane leaves for the kernel of single runs if it has more contacts than
-slots, if its forces are not found, if a row is held by the constraints, if a coordinate comes back from beyond its
-limit, or if the velocities of both passes differ by as much as that kernel divides steps for.
+slots, if its forces are not found, if M is ill-conditioned, if a row is held by the constraints, if a coordinate
+comes back from beyond its limit, or if the velocities of both passes differ by as much as that kernel divides steps
+for.
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ from sarrus.kernels.batch.contact_slots import (
     fill_slots,
     lasting_forces,
     load_gaps_of_lanes,
-    load_speeds,
+    load_tolerances,
     push_slots,
     pushed_slots,
-    wants_motion,
+    rows_of_slots,
 )
 from sarrus.kernels.batch.lane_modes import AWAKE, LEAVES
 from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES, SAME_FRICTION, SHARED_PIVOT
-from sarrus.kernels.contact.rows import scale_of
-from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING, RESIDUAL_OF_SHARED_FORCES
+from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING
 from sarrus.kernels.integrate.tolerances import CALM_STEP, EXACT_GAP_OF_MODES, POSITION_CORRECTIONS
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import contact_layout as tl
@@ -36,113 +36,88 @@ from sarrus.kernels.memory.lane_layout import (
     LEAST_PIVOT,
     ContactLanes,
     Lanes,
-    contact_lanes_of,
 )
 from sarrus.kernels.memory.layout import Table
+from sarrus.kernels.memory.tolerances import ILL_CONDITIONED_MASS
 from sarrus.kernels.platform.native_call import call_native
 from sarrus.kernels.platform.pointers import internal
 from sarrus.kernels.solve.acceleration import are_regular
 
 W = bl.LANES
-# Sweeps before Newton's method, and its steps at most.
-SWEEPS, NEWTON_STEPS = 3, 8
+# Sweeps before Newton's method (three take as many of its steps), and its steps at most.
+SWEEPS, NEWTON_STEPS = 1, 8
 # So often contacts are added that the forces of others close.
 MOST_ADDED = 3
 
 
 @internal
-def contact_step(table: Table, todo: BatchTable, time: float, target: float, lane: Lanes):
+def contact_step(table: Table, todo: BatchTable, time: float, target: float, lane: Lanes, own: ContactLanes):
     """Write the unprojected end of a step of all lanes to ``lane.after``; set lanes that leave to `LEAVES`."""
     nq, nv, nu, h = table.nq, table.nv, table.nu, target - time
-    own, size, clock = contact_lanes_of(table, todo), la.input_size(table), nq + nv + nu
+    size, clock = la.input_size(table), nq + nv + nu
+    load_tolerances(table, own)
     copy(lane.before, own.middle, W * size)
     copy(lane.before, own.trial, W * size)
     for i in range(W * nv):
-        own.trial[W * size + i] = 0.5 * h * lane.before[W * nq + i]
+        own.trial[W * size + i] = 0.5 * h * own.trial[W * nq + i]
     call_native(todo.moved, own.trial, own.middle)
+    fill(own.middle + W * clock, time + 0.5 * h, W)
+    fill(own.length, h, W)
+    fill(own.again, 0.0, W)
+    count = tl.lasting_contacts(table.contact_table)
+    call_native(todo.start, own.trial, own.found)
+    copy(own.found, own.gap, W * count)
     for k in range(W):
-        own.middle[W * clock + k] = time + 0.5 * h
-    copy(own.middle, own.probe, W * size)
-    load_gaps_of_lanes(table, todo, lane.before, own.gap, own)
-    _leave_beyond(table, lane, own)
+        if lane.mode[k] == AWAKE and own.found[W * count + k] != 0.0:  # it comes back from beyond a limit
+            lane.mode[k] = LEAVES
     own.kept[0], own.known[0] = -1.0, 0.0
     _pass(table, todo, h, False, lane, own)
     copy(own.ahead, own.first, W * nv)
     for i in range(W * nv):
-        own.middle[W * nq + i] = 0.5 * (lane.before[W * nq + i] + own.ahead[i])
+        own.middle[W * nq + i] = 0.5 * (own.trial[W * nq + i] + own.ahead[i])
+    fill(own.again, 1.0, W)
     chosen = _pass(table, todo, h, True, lane, own)
+    largest, apart = own.found + W * (2 * count + 4), own.found + W * (2 * count + 5)  # from `_pass`
     for k in range(W):
-        if lane.mode[k] == AWAKE and not _is_calm(table, h, k, own):
+        if lane.mode[k] == AWAKE and not apart[k] <= CALM_STEP * largest[k]:
             lane.mode[k] = LEAVES
     _end(table, todo, h, target, chosen, lane, own)
+    fill(own.done, 0.0, W)
+    for i in range(nq + nv):
+        for k in range(W):
+            own.done[k] += 0.0 * lane.after[W * i + k]
     for k in range(W):
-        wrong = 0.0
-        for i in range(nq + nv):
-            wrong += 0.0 * lane.after[W * i + k]
-        if lane.mode[k] == AWAKE and wrong != 0.0:
+        if lane.mode[k] == AWAKE and own.done[k] != 0.0:
             lane.mode[k] = LEAVES
-
-
-@internal
-def _leave_beyond(table: Table, lane: Lanes, own: ContactLanes):
-    """Set lanes to `LEAVES` whose coordinates come back from beyond a limit, or whose gaps are small, not closed."""
-    contact_table, settings = table.contact_table, table.contact_table.settings
-    for s in range(contact_table.stops):
-        for k in range(W):
-            if lane.mode[k] == AWAKE and own.bounds[W * s + k] != contact_table.given_bounds[s]:
-                lane.mode[k] = LEAVES
-    for u in range(tl.lasting_contacts(contact_table)):
-        scale = scale_of(contact_table, u)
-        closed, reach = settings.closed * scale, settings.at_bound * scale
-        for k in range(W):
-            if lane.mode[k] == AWAKE and closed < own.gap[W * u + k] <= reach:
-                lane.mode[k] = LEAVES
-
-
-@internal
-def _is_calm(table: Table, h: float, k: int, own: ContactLanes):
-    """Return True if both passes of lane k have about equal velocities at the end of the step."""
-    factors, largest, apart = la.factors_of(table).velocities, 0.0, 0.0
-    for i in range(table.nv):
-        at = W * i + k
-        largest = max(largest, factors[i] * (abs(own.ahead[at]) + h * abs(own.stage[at])))
-        apart = max(apart, factors[i] * abs(own.ahead[at] - own.first[at]))
-    return apart <= CALM_STEP * largest
 
 
 @internal
 def _pass(table: Table, todo: BatchTable, h: float, again: bool, lane: Lanes, own: ContactLanes):
     """Write velocities at the end and the acceleration ``smooth``; return the size of the problem, −1 without one."""
-    nq, nv = table.nq, table.nv
+    nv, count = table.nv, tl.lasting_contacts(table.contact_table)
     _accelerate(table, todo, lane, own)
-    for i in range(W * nv):
-        own.free[i] = lane.before[W * nq + i] + h * own.stage[i]
-    if not again:
-        copy(own.stage, own.smooth, W * nv)
-    for i in range(W * nv):
-        own.way[i] = own.free[i] - 0.5 * h * own.smooth[i]
-    load_speeds(table, todo, own.way, own)
-    _begin(table, h, again, own)
-    chosen, loaded = -1, False
+    call_native(todo.forecast, own.middle, own.found)
+    copy(own.found, own.active, 3 * W * count)
+    copy(own.found + 3 * W * count, own.counts, 3 * W)
+    copy(own.found + W * (3 * count + 3), own.free, 2 * W * nv)
+    chosen, more = -1, True
     for added in range(MOST_ADDED + 1):
         copy(own.free, own.ahead, W * nv)
-        if not loaded and wants_motion(table, lane, own):
-            call_native(todo.speeds if own.known[0] != 0.0 else todo.motion, own.middle, own.motion)
-            loaded, own.known[0] = True, 1.0
         chosen = fill_slots(table, todo, h, again, lane, own)
-        if chosen < 0:
-            break
-        _solve(table, todo, chosen, lane, own)
-        copy(own.best, pushed_slots(todo, chosen, own), W * _count(todo, chosen))
-        push_slots(table, todo, chosen, own.ahead, own)
-        if not _close_more(table, todo, h, lane, own, added == MOST_ADDED):
+        if chosen >= 0:
+            _solve(table, todo, chosen, lane, own)
+            copy(own.best, pushed_slots(todo, chosen, own), W * rows_of_slots(todo, chosen))
+            push_slots(table, todo, chosen, own.ahead, own)
+        if chosen >= 0 or again:
+            call_native(todo.more, own.middle, own.found)
+        more = chosen >= 0 and _close_more(count, lane, own, added == MOST_ADDED)
+        if not more:
             break
     copy(own.stage, own.smooth, W * nv)
     rows = W * tl.fixed_rows(table.contact_table)
     fill(own.impulse, 0.0, rows)
     fill(own.coming, 0.0, rows)
-    if chosen >= 0:
-        lasting_forces(table, todo, h, chosen, own)
+    if chosen >= 0 and lasting_forces(todo, h, chosen, own):
         push_slots(table, todo, chosen, own.smooth, own)
     return chosen
 
@@ -158,6 +133,10 @@ def _accelerate(table: Table, todo: BatchTable, lane: Lanes, own: ContactLanes):
             for k in range(W):
                 own.middle[first + W * i + k] = min(max(lane.answer[W * i + k], bounds[i]), bounds[nu + i])
     call_native(todo.stage, own.middle, own.stage)
+    mass = own.stage + (first + W * la.N_CONDITIONING)
+    for k in range(W):
+        if lane.mode[k] == AWAKE and not mass[k] <= ILL_CONDITIONED_MASS:
+            lane.mode[k] = LEAVES
     if table.nc == 0:
         return
     conditioning = own.stage + first
@@ -170,85 +149,50 @@ def _accelerate(table: Table, todo: BatchTable, lane: Lanes, own: ContactLanes):
 
 
 @internal
-def _begin(table: Table, h: float, again: bool, own: ContactLanes):
-    """Write which contacts and stops are active, and when those that are open close, without contact forces.
-
-    In the second pass those that the impulses of the first pass would close are active, too.
-    """
-    contact_table = table.contact_table
-    for u in range(tl.lasting_contacts(contact_table)):
-        closed = contact_table.settings.closed * scale_of(contact_table, u)
-        for k in range(W):
-            at = W * u + k
-            gap, ahead = own.gap[at], own.gap[at] + h * own.rate[at]
-            if gap > closed and ahead >= 0.0:  # it stays open, unless the impulses of the first pass close it
-                if not (again and own.active[at] == 1.0 and own.ahead_gap[at] >= 0.0):
-                    own.active[at] = own.delay[at] = 0.0
-            else:
-                own.active[at] = 1.0
-                own.delay[at] = h * gap / (gap - ahead) if gap > closed else 0.0
-            own.ahead_gap[at] = ahead
-
-
-@internal
-def _close_more(table: Table, todo: BatchTable, h: float, lane: Lanes, own: ContactLanes, last: bool):
+def _close_more(count: int, lane: Lanes, own: ContactLanes, last: bool):
     """Activate what the impulses close; return False if there is nothing. At the ``last`` trial such lanes leave."""
-    contact_table, found = table.contact_table, False
-    for i in range(W * table.nv):
-        own.shifted[i] = own.way[i] + (own.ahead[i] - own.free[i])
-    load_speeds(table, todo, own.shifted, own)
-    for u in range(tl.lasting_contacts(contact_table)):
-        for k in range(W):
-            at = W * u + k
-            left = own.gap[at] + h * own.rate[at]
-            if left < 0.0 and own.active[at] == 0.0 and lane.mode[k] == AWAKE:
-                own.active[at] = 1.0
-                own.delay[at] = h * own.gap[at] / (own.gap[at] - left)
-                found = True
-                if last:
-                    lane.mode[k] = LEAVES
+    found = False
+    for k in range(W):
+        if own.found[W * (2 * count + 3) + k] != 0.0 and lane.mode[k] == AWAKE:
+            found = True
+            if last:
+                lane.mode[k] = LEAVES
+    if found:
+        copy(own.found, own.active, 2 * W * count)
+        copy(own.found + 2 * W * count, own.counts, 3 * W)
     return found and not last
 
 
 @internal
 def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: ContactLanes):
     """Write the impulses of all slots to ``own.best``; lanes without a solution leave."""
-    contacts, m = todo.slots[2 * chosen], 3 * todo.slots[2 * chosen] + todo.slots[2 * chosen + 1]
+    contacts, m = todo.slots[2 * chosen], rows_of_slots(todo, chosen)
     packed, functions = m * (m + 1) // 2, todo.problems + bl.N_PROBLEM * chosen
     call_native(functions[bl.SCALED], own.columns + W * m * table.nv, own.scaled)
-    forces, units = own.scaled + W * (packed + m + contacts), own.scaled + W * (packed + 2 * m + contacts)
+    problem = own.scaled + W * (m + 1)
+    forces = problem + W * (packed + m + contacts)
     for _ in range(SWEEPS):
-        call_native(functions[bl.SWEEP], own.scaled, own.answer)
+        call_native(functions[bl.SWEEP], problem, own.answer)
         copy(own.answer, forces, W * m)
-    for k in range(W):
-        own.residual[k], own.done[k] = np.inf, 0.0
+    state = forces + W * m  # best forces, their residual, whether the iteration has ended
+    fill(state, 0.0, W * m)
+    residual, done = state + W * m, state + W * (m + 1)
+    fill(residual, np.inf, W)
+    fill(done, 0.0, W)
     for _ in range(NEWTON_STEPS + 1):
-        call_native(functions[bl.NEWTON], own.scaled, own.answer)
+        call_native(functions[bl.NEWTON], problem, own.answer)
+        copy(own.answer, forces, W * (2 * m + 2))
         ready = True
         for k in range(W):
-            if own.done[k] != 0.0:
-                continue
-            left = own.answer[k]
-            if left < own.residual[k]:
-                own.residual[k] = left
-                for i in range(m):
-                    own.best[W * i + k] = forces[W * i + k]
-            elif own.residual[k] <= RESIDUAL_AT_ROUNDING:
-                own.done[k] = 1.0
-            if left <= RESIDUAL_OF_SHARED_FORCES:
-                own.done[k] = 1.0
-            else:
-                for i in range(m):
-                    forces[W * i + k] = own.answer[W * (1 + i) + k]
-            ready = ready and (own.done[k] != 0.0 or lane.mode[k] != AWAKE)
+            ready = ready and (done[k] != 0.0 or lane.mode[k] != AWAKE)
         if ready:
             break
+    for i in range(W * m):
+        own.best[i] = state[i] * own.scaled[i]
     for k in range(W):
-        solved = own.residual[k] <= RESIDUAL_AT_ROUNDING
+        solved = residual[k] <= RESIDUAL_AT_ROUNDING
         if lane.mode[k] == AWAKE and (not solved or _shares_matter(todo, chosen, k, own)):
             lane.mode[k] = LEAVES
-    for i in range(W * m):
-        own.best[i] *= units[i]
 
 
 @internal
@@ -258,11 +202,14 @@ def _shares_matter(todo: BatchTable, chosen: int, k: int, own: ContactLanes):
     That is where normal rows depend on each other, one contact slides, and the friction of another one is another part
     of its normal force, or not known because it has none.
     """
-    contacts, m = todo.slots[2 * chosen], 3 * todo.slots[2 * chosen] + todo.slots[2 * chosen + 1]
+    contacts, m = todo.slots[2 * chosen], rows_of_slots(todo, chosen)
     packed = m * (m + 1) // 2
-    if own.scaled[W * (packed + 3 * m + contacts) + k] > SHARED_PIVOT:
+    if own.scaled[W * m + k] > SHARED_PIVOT:
         return False
-    mu, r = own.scaled + (W * (packed + m) + k), own.best + k
+    mu, r = (
+        own.scaled + (W * (2 * m + 1 + packed) + k),
+        own.scaled + (W * (m + 1 + packed + 2 * m + contacts) + k),
+    )
     found, px, py = False, 0.0, 0.0
     for c in range(contacts):
         head = r[W * 3 * c]
@@ -292,16 +239,19 @@ def _end(
     for i in range(W * nv):
         own.trial[W * size + i] = h * own.ahead[i] - 0.5 * h * h * own.smooth[i]
     if chosen >= 0:
-        forces = pushed_slots(todo, chosen, own)
-        for s in range(W * _count(todo, chosen)):
-            u = int(own.owner[s])
-            forces[s] = -own.best[s] * own.delay[W * u + s % W] if u >= 0 else 0.0
-        push_slots(table, todo, chosen, own.trial + W * size, own)
+        forces, late = pushed_slots(todo, chosen, own), False
+        fill(forces, 0.0, W * rows_of_slots(todo, chosen))
+        for i in range(int(own.used[0])):
+            at, delay = int(own.at[i]), own.delay[int(own.unit_of[i])]
+            if delay != 0.0:
+                forces[at] = -own.best[at] * delay
+                late = True
+        if late:
+            push_slots(table, todo, chosen, own.trial + W * size, own)
     copy(lane.before, lane.after, W * size)
     call_native(todo.moved, own.trial, lane.after)
     copy(own.ahead, lane.after + W * nq, W * nv)
-    for k in range(W):
-        lane.after[W * (nq + nv + table.nu) + k] = target
+    fill(lane.after + W * (nq + nv + table.nu), target, W)
     if chosen >= 0:
         for _ in range(POSITION_CORRECTIONS):
             if not _correct(table, todo, chosen, lane, own):
@@ -311,7 +261,7 @@ def _end(
 @internal
 def _correct(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: ContactLanes):
     """Close the gaps of contacts with a normal force that do not rebound; return False if all are closed."""
-    contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
+    nq, nv, size = table.nq, table.nv, la.input_size(table)
     contacts, singles = todo.slots[2 * chosen], todo.slots[2 * chosen + 1]
     m, n, wanted = 3 * contacts + singles, contacts + singles, False
     problem = own.columns + W * m * nv
@@ -319,16 +269,15 @@ def _correct(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Cont
     chosen_slots = gaps + W * n
     load_gaps_of_lanes(table, todo, lane.after, own.after, own)
     fill(gaps, 0.0, 2 * W * n)
-    for k in range(W):
-        largest = 0.0
-        for j in range(n):
-            head = W * _head(contacts, j) + k
-            u = int(own.owner[head])
-            if u >= 0 and own.active[W * u + k] == 1.0 and own.best[head] > 0.0:
-                gaps[W * j + k], chosen_slots[W * j + k] = own.after[W * u + k], 1.0
-                largest = max(largest, abs(own.after[W * u + k]) / scale_of(contact_table, u))
-        own.done[k] = 1.0
-        if lane.mode[k] == AWAKE and largest > EXACT_GAP_OF_MODES * contact_table.settings.closed:
+    fill(own.done, 1.0, W)
+    for i in range(int(own.used[0])):
+        at, unit = int(own.at[i]), int(own.unit_of[i])
+        if own.head[i] == 0.0 or own.active[unit] != 1.0 or not own.best[at] > 0.0:
+            continue
+        k, s = at % W, at // W
+        j = s // 3 if s < 3 * contacts else s - 2 * contacts
+        gaps[W * j + k], chosen_slots[W * j + k] = own.after[unit], 1.0
+        if abs(own.after[unit]) > EXACT_GAP_OF_MODES * own.closed[unit] and lane.mode[k] == AWAKE:
             own.done[k], wanted = 0.0, True
     if not wanted:
         return False
@@ -350,12 +299,6 @@ def _correct(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Cont
             for i in range(nq):
                 lane.after[W * i + k] = own.place[W * i + k]
     return True
-
-
-@internal
-def _count(todo: BatchTable, chosen: int):
-    """Return the number of rows of all slots."""
-    return 3 * todo.slots[2 * chosen] + todo.slots[2 * chosen + 1]
 
 
 @internal

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sarrus.kernels.algebra.vectors import copy, fill
 from sarrus.kernels.contact.rows import find_slot, forget
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import contact_layout as tl
@@ -15,13 +16,17 @@ W = bl.LANES
 
 
 @internal
-def begin_contacts(table: Table, todo: BatchTable, k: int):
-    """Take over the bounds in the table, those of a run that begins in lane k, which has no contact forces yet."""
+def begin_contacts(table: Table, todo: BatchTable, count: int):
+    """Take over the bounds of the runs that begin in ``count`` lanes, which have no contact forces yet.
+
+    Spare lanes repeat the last run.
+    """
     contact_table, own = table.contact_table, contact_lanes_of(table, todo)
-    for s in range(contact_table.stops):
-        own.bounds[W * s + k] = contact_table.bounds[s]
-    for row in range(tl.fixed_rows(contact_table)):
-        own.lasting[W * row + k] = 0.0
+    for k in range(W):
+        bounds = todo.bounds + (todo.first + min(k, count - 1)) * contact_table.stops
+        for s in range(contact_table.stops):
+            own.bounds[W * s + k] = bounds[s]
+    fill(own.lasting, 0.0, W * tl.fixed_rows(contact_table))
 
 
 @internal
@@ -34,9 +39,11 @@ def lend_bounds(table: Table, todo: BatchTable, k: int):
 
 @internal
 def keep_forces(table: Table, todo: BatchTable, k: int):
-    """Keep the forces of lasting contacts of the step that lane k has taken."""
-    own = contact_lanes_of(table, todo)
-    for row in range(tl.fixed_rows(table.contact_table)):
+    """Keep the forces of lasting contacts of the step that lane k has taken; of all lanes, if k is −1."""
+    own, rows = contact_lanes_of(table, todo), tl.fixed_rows(table.contact_table)
+    if k < 0:
+        copy(own.coming, own.lasting, W * rows)
+    for row in range(rows if k >= 0 else 0):
         own.lasting[W * row + k] = own.coming[W * row + k]
 
 

@@ -61,9 +61,21 @@ CONTACT_STRETCH = 1
 
 
 def lanes(table: Table, x: Floats, level: int) -> int:
-    """Compute the runs ``first`` … ``last`` − 1 of the batch, at most LANES; x is a buffer for one state. Returns
+    """Compute the runs ``first`` … ``last`` − 1 of the batch, LANES at a time; x is a buffer for one state. Returns
     0."""
     todo = table.batch
+    first, last = todo.first, todo.last
+    while todo.first < last:
+        todo.last = min(todo.first + W, last)
+        _portion(table, todo, x)
+        todo.first += W
+    todo.first = first
+    return 0
+
+
+@internal
+def _portion(table: Table, todo: BatchTable, x: Floats):
+    """Compute the runs ``first`` … ``last`` − 1 of the batch, at most LANES."""
     times, lane, size = todo.times, lanes_of(table, todo), la.input_size(table)
     count, steps = todo.last - todo.first, todo.steps
     _begin_lanes(table, todo, count, lane, x)
@@ -72,7 +84,7 @@ def lanes(table: Table, x: Floats, level: int) -> int:
     touching = exists(table.contact_table)
     for step in range(steps):
         if step % bl.LOOK_EVERY == 0 and todo.stop[0] != 0.0:
-            return 0
+            return
         time = times.begin + step * times.step
         target = times.end if step == steps - 1 else times.begin + (step + 1) * times.step
         _rouse(lane, step)
@@ -81,7 +93,7 @@ def lanes(table: Table, x: Floats, level: int) -> int:
             continue
         if touching:
             fill(lane.open, 0.0, W)
-            contact_step(table, todo, time, target, lane)
+            contact_step(table, todo, time, target, lane, contact_lanes_of(table, todo))
             _leave(table, todo, step, lane, x)
         else:
             _stages(table, todo, step, time, target, lane, x)
@@ -89,19 +101,13 @@ def lanes(table: Table, x: Floats, level: int) -> int:
             continue
         if table.nc > 0 or not touching:  # without loops, time stepping ends with unit quaternions
             _close(table, todo, lane)
-        for k in range(W):
-            if lane.mode[k] == AWAKE:
-                if lane.open[k] < np.inf:
-                    _accept(table, todo, step, k, lane, x)
-                else:
-                    _alone(table, todo, step, k, lane, x)
+        _accept(table, todo, step, lane, x)
     for k in range(count):
         if lane.mode[k] != ENDED:
             state = _state(lane, k)
             state.steps = float(steps)
             _gather(lane, k, size, x)
             _finish(table, todo, k, rs.DONE, _number(todo, steps) + 1, lane, x)
-    return 0
 
 
 @internal
@@ -114,12 +120,12 @@ def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Flo
         lane.pivot[k], lane.greatest[k] = -1.0, 0.0
         lane.rise[k] = NOT_LOOKED
         begin(table, todo, _state(lane, k), run, x)
-        if exists(table.contact_table):
-            begin_contacts(table, todo, k)
         for i in range(size):
             lane.before[W * i + k] = x[i]
         if k < count and todo.every <= todo.steps:
             _sample(table, todo, run, 0, x)
+    if exists(table.contact_table):
+        begin_contacts(table, todo, count)
 
 
 @internal
@@ -281,21 +287,44 @@ def _close(table: Table, todo: BatchTable, lane: Lanes):
 
 
 @internal
-def _accept(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Floats):
-    """Copy the end of the step of lane k to ``before``, and store a sample if it is due."""
-    size, steps = la.input_size(table), todo.steps
-    for i in range(table.nq + table.nv + table.nu + 1):
-        lane.before[W * i + k] = lane.after[W * i + k]
-    if exists(table.contact_table):
-        keep_forces(table, todo, k)
-    if (step + 1) % todo.every == 0 or step + 1 == steps:
-        _gather(lane, k, size, x)
+def _accept(table: Table, todo: BatchTable, step: int, lane: Lanes, x: Floats):
+    """Take the end of the step of all lanes that are AWAKE as their state, and store samples that are due.
+
+    Lanes that are not closed are advanced alone.
+    """
+    steps, number, whole = todo.steps, table.nq + table.nv + table.nu + 1, True
+    due = (step + 1) % todo.every == 0 or (step + 1 == steps and todo.n_samples > 0)
+    for k in range(W):
+        whole = whole and (lane.mode[k] == ENDED or (lane.mode[k] == AWAKE and lane.open[k] < np.inf))
+    if whole:
+        copy(lane.after, lane.before, W * number)
         if exists(table.contact_table):
-            lend_contacts(table, todo, k, x)
-        _sample(table, todo, todo.first + k, _number(todo, step + 1), x)
-        found = la.workspace(table).facts.outcome
-        if found > la.SINGULAR_ANSWER:
-            _state(lane, k).unsound = found
+            keep_forces(table, todo, -1)
+    for k in range(W if due or not whole else 0):
+        if lane.mode[k] != AWAKE:
+            continue
+        if not lane.open[k] < np.inf:
+            _alone(table, todo, step, k, lane, x)
+            continue
+        if not whole:
+            for i in range(number):
+                lane.before[W * i + k] = lane.after[W * i + k]
+            if exists(table.contact_table):
+                keep_forces(table, todo, k)
+        if due:
+            _sample_end(table, todo, step, k, lane, x)
+
+
+@internal
+def _sample_end(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Floats):
+    """Store the state of lane k, at the end of a step, as a sample."""
+    _gather(lane, k, la.input_size(table), x)
+    if exists(table.contact_table):
+        lend_contacts(table, todo, k, x)
+    _sample(table, todo, todo.first + k, _number(todo, step + 1), x)
+    found = la.workspace(table).facts.outcome
+    if found > la.SINGULAR_ANSWER:
+        _state(lane, k).unsound = found
 
 
 @internal

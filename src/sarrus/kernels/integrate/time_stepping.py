@@ -237,6 +237,7 @@ def _pass(table: Table, x: Floats, h: float, begun: Slot, again: bool, before: i
     copy(x + nq, work.ahead, nv)
     axpy(h, work.free, work.ahead, nv)
     count, m = _begin(table, x, h, again, work), 0
+    fill(work.begin, 0.0, tl.row_count(table.contact_table))  # rows that become active start at no impulse
     if again:
         _keep(work, before)
     known = again

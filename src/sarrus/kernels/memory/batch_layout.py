@@ -25,8 +25,10 @@ class ContactBatch(Record, of=int):
     """Functions and sizes of time stepping side by side (see `sarrus.motion.loop.contact_lane_functions`)."""
 
     stage: int
+    start: int
+    forecast: int
+    more: int
     gaps: int
-    rates: int
     motion: int
     speeds: int
     moved: int
@@ -55,7 +57,7 @@ class BatchTable(ContactBatch, of=int):
     inputs: Floats  # controls that are held (runs × intervals × nu)
     n_intervals: int
     samples: Floats  # runs × n_samples × width; one: the last
-    n_samples: int
+    n_samples: int  # 0: none are recorded
     # folds of the samples of each run (runs × width)
     least: Floats
     greatest: Floats
@@ -104,8 +106,8 @@ GAP, SLIP, PROJECTED, SMALLEST, BEYOND = range(len(Start.fields))
 # register at a time hides the time that an operation takes.
 LANES = 8
 # Functions of each size of contact problem, see `sarrus.symbolic.equations.contact_lanes`.
-COLUMNS, PRODUCTS, PUSH, SCALED, SWEEP, NEWTON, CLOSING = range(7)
-N_PROBLEM = 7
+COLUMNS, PUSH, SCALED, SWEEP, NEWTON, CLOSING = range(6)
+N_PROBLEM = 6
 # [steps] Interval at which interrupts are checked.
 LOOK_EVERY = 4096
 # Number of rows of a stretch that one lane computes alone.

@@ -37,49 +37,66 @@ class ContactLanes(NamedTuple):
     """Arrays of time stepping in lanes, behind `Lanes`."""
 
     middle: Any  # x in the middle of a step
-    probe: Any  # x with the velocity by which gaps are forecast
-    trial: Any  # [x | displacement]
-    place: Any  # q ⊕ displacement
-    stage: Any  # [a | q̇ | conditioning | factors], from ``stage``
-    rows: Any  # rows J of all slots, behind the factors, and two velocities
-    smooth: Any  # acceleration with the forces of lasting contacts, without impacts
+    # what follows as in `sarrus.symbolic.equations.contact_forecast.StepFields`
+    trial: Any  # [x at the start | displacement]
+    length: Any  # of the step
+    again: Any  # 1 in the second pass
+    bounds: Any  # of stops
+    # of contacts and stops: gap that is closed, that is so to the digits of a file, and speed that is none at rest
+    closed: Any
+    reach: Any
+    still: Any
+    factors: Any  # units of velocities
+    gap: Any  # at the start
+    active: Any
+    delay: Any
+    ahead_gap: Any  # at the end, without contact forces
     free: Any  # velocity at the end without contact forces
-    first: Any  # velocity at the end by the first pass
     way: Any  # velocity by which gaps are forecast
-    shifted: Any  # the same with contact forces
     ahead: Any  # velocity at the end
-    products: Any  # of rows and columns
+    first: Any  # velocity at the end by the first pass
+    smooth: Any  # acceleration with the forces of lasting contacts, without impacts
+    stage: Any  # [a | q̇ | conditioning | condition number of M | factors], from ``stage``
+    rows: Any  # rows J of all slots, behind the factors
+    place: Any  # q ⊕ displacement
+    found: Any  # from ``start``, ``forecast`` and ``more``
+    products: Any  # of columns
     pushed: Any  # forces of all slots, in front of the columns
     columns: Any  # columns K Jᵀ of all slots
     problem: Any  # room for [W | b | μ | r] of the slots, which follow the columns that there are
-    scaled: Any  # the same in its units, and these behind
+    # units of the forces, smallest pivot of normal rows, the problem in these units, forces of the smallest residual,
+    # this, and where the iteration has ended
+    scaled: Any
     answer: Any  # of functions of the contact problem
     best: Any  # forces with the smallest residual
     # of contacts and stops
-    gap: Any  # at the start
-    after: Any  # at the end
-    rate: Any  # of contacts alone
-    ahead_gap: Any  # at the end, without contact forces
-    active: Any
-    delay: Any
-    before: Any  # velocity of the normal row at the start
+    after: Any  # gaps at the end
+    lasts: Any  # 1 if it was closed at the start, and neither hits nor rebounds
     # of rows
-    motion: Any  # velocities, bias and rows of contacts
+    motion: Any  # velocities at the end and at the start, turn, and rows of contacts
     impulse: Any  # of the first pass
     lasting: Any  # forces of contacts that were closed before the last step
     coming: Any  # the same of this step
     # of slots
     which: Any  # its row, −1: none
-    owner: Any  # contact or stop
-    used: Any  # rows of the slots whose columns are known
-    bounds: Any  # of stops
+    # of the rows of slots that are used: places of slot, row, contact or stop; 1 at a normal row
+    at: Any
+    row_of: Any
+    unit_of: Any
+    head: Any
+    # the same places whose columns are known
+    known_at: Any
+    known_row: Any
     # of lanes
-    residual: Any
     done: Any
-    counts: Any  # of contacts, then of unilateral rows
-    sums: Any  # of products
-    kept: Any  # size of the problem whose columns are known
+    counts: Any  # of active contacts with friction, of unilateral rows, of contacts
+    taken: Any  # slots for both kinds
+    hits: Any  # 1 where something closes within the step
+    # of all
+    used: Any  # number of rows of slots that are used
+    kept: Any  # size of the problem whose columns are known, and the number of rows of its slots
     known: Any  # 1 if the rows J of this step are known
+    ready: Any  # 1 if tolerances and units are there
 
 
 def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTable):
@@ -90,14 +107,15 @@ def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTab
     whole = m * (m + 1) // 2 + 2 * m + contacts
     k, rows = contact_table.contacts + contact_table.stops, contact_table.contact_rows + contact_table.stops
     return ContactLanes(
-        middle=w * size, probe=w * size, trial=w * (size + nv), place=w * nq,
-        stage=w * (nv + nq + N_CONDITIONING + todo.n_factors), rows=w * (m + 2) * nv, smooth=w * nv, free=w * nv,
-        first=w * nv, way=w * nv, shifted=w * nv, ahead=w * nv, products=w * max(2 * m, nv), pushed=w * m,
-        columns=w * m * nv, problem=w * whole, scaled=w * (whole + m + 1), answer=w * (m + 1), best=w * m,
-        gap=w * k, after=w * k, rate=w * k, ahead_gap=w * k, active=w * k, delay=w * k, before=w * k,
-        motion=w * contact_table.contact_rows * (2 + nv), impulse=w * rows, lasting=w * rows, coming=w * rows,
-        which=w * m, owner=w * m, used=w * m, bounds=w * contact_table.stops, residual=w, done=w, counts=2 * w,
-        sums=w, kept=1, known=1,
+        middle=w * size, trial=w * (size + nv), length=w, again=w, bounds=w * contact_table.stops, closed=w * k,
+        reach=w * k, still=w * k, factors=w * nv, gap=w * k, active=w * k, delay=w * k, ahead_gap=w * k, free=w * nv,
+        way=w * nv, ahead=w * nv, first=w * nv, smooth=w * nv,
+        stage=w * (nv + nq + N_CONDITIONING + 1 + todo.n_factors), rows=w * m * nv, place=w * nq,
+        found=w * (3 * k + 2 * nv + 6), products=w * nv, pushed=w * m, columns=w * m * nv, problem=w * whole,
+        scaled=w * (whole + 2 * m + 3), answer=w * (2 * m + 2), best=w * m, after=w * k, lasts=w * k,
+        motion=w * (3 * rows + contact_table.contact_rows * nv), impulse=w * rows, lasting=w * rows,
+        coming=w * rows, which=w * m, at=w * m, row_of=w * m, unit_of=w * m, head=w * m, known_at=w * m,
+        known_row=w * m, done=w, counts=3 * w, taken=2 * w, hits=w, used=1, kept=2, known=1, ready=1,
     )  # fmt: skip
 
 

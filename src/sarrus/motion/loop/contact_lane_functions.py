@@ -12,25 +12,27 @@ from numpy.typing import NDArray
 
 from sarrus.codegen import NativeFunction, compile_function
 from sarrus.dynamics.contacts.contact_elements import dry_names
-from sarrus.dynamics.contacts.contact_functions import gap_outputs, motion_outputs
+from sarrus.dynamics.contacts.contact_functions import gap_outputs
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import joint_limits
 from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.motion.loop.lane_functions import basis_of_lanes, suits_lanes
+from sarrus.symbolic.equations.contact_forecast import StepFields, Stops
 from sarrus.symbolic.equations.contact_lanes import (
     Slots,
     closing,
     delassus,
-    newton,
-    products,
+    iteration,
     push,
     scaled,
     sweep,
 )
+from sarrus.symbolic.equations.equations import Equations
+from sarrus.symbolic.equations.sparse import largest
 from sarrus.symbolic.equations.stages import StageElimination, response, stage
 
 # Slots of the sizes of contact problems: contacts with friction, unilateral rows. A run with more leaves the lanes.
-_SIZES = ((0, 2), (0, 4), (0, 8), (2, 4), (4, 4), (4, 8))
+_SIZES = ((0, 2), (0, 4), (0, 8), (1, 4), (2, 4), (3, 4), (4, 4), (4, 8))
 # Numbers of rows of a contact that slots have room for: without friction, or with two tangents.
 _WIDTHS = (1, 3)
 
@@ -77,23 +79,31 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
 
 
 def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
-    """Return the functions of the states x of all lanes.
+    """Return the functions of the states x of all lanes, traced once for a model and a rank of A.
 
-    stage : (a, q̇, conditioning, factors) without contacts. gaps : of contacts. rates : their derivatives by time.
-    motion : velocities, bias and rows J of contacts. speeds : the former two. moved : q ⊕ δ of [x | δ].
+    stage : (a, q̇, conditioning, largest M_kk over its pivot, factors) without contacts.
+    start, forecast, more, motion, speeds : see `sarrus.symbolic.equations.contact_forecast`. gaps : of contacts.
+    moved : q ⊕ δ of [x | δ].
     """
+    found: ContactLanes = system.model.cached(
+        f"contacts in lanes, rank {rank}", lambda: _functions(system, rank)
+    )
+    return found
+
+
+def _functions(system: Evaluations, rank: int) -> ContactLanes:
     compiled, e = system.compiled, system.equations
     elimination = _stages(system, rank)
 
+    limits = joint_limits(system)
+    stops = Stops(
+        places=limits.places.tolist(), speeds=limits.rates.tolist(), signs=(-limits.signs).tolist(),
+        bounds=limits.bounds.tolist(),
+    )  # fmt: skip
+    fields = StepFields(e, stops)
+
     def moved(step: ca.SX) -> dict[str, ca.SX]:
         return {"q": compiled.moved(step)}
-
-    def rates() -> dict[str, ca.SX]:
-        return {"rates": ca.vertcat(ca.SX(0, 1), *(contact.rates[0] for contact in e.friction_contacts))}
-
-    def speeds() -> dict[str, ca.SX]:
-        outputs = motion_outputs(system)
-        return {name: outputs[name] for name in ("rates", "bias")}
 
     def named(
         name: str, outputs: Callable[..., dict[str, ca.SX]], extra: dict[str, int] | None = None
@@ -101,16 +111,18 @@ def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
         return compiled.named(f"{name} in {LANES} lanes", outputs, extra, lanes=LANES)
 
     functions = {
-        "stage": named("stage", lambda: stage(e, elimination)),
+        "stage": named("stage with contacts", lambda: _stage(e, elimination)),
         "moved": named("move", moved, {"step": e.nv}),
     }
+    functions["start"] = named("gaps at the start", fields.gaps_at_start, fields.start)
+    functions["forecast"] = named("forecast", fields.forecast, fields.all)
+    functions["more"] = named("further contacts", fields.more, fields.all)
+    functions["motion"] = named("contact motion", fields.rows_and_jacobian, fields.all)
+    functions["speeds"] = named("contact speeds", fields.rows, fields.all)
     if e.friction_contacts:
         functions["gaps"] = named("gaps", lambda: gap_outputs(system))
-        functions["rates"] = named("gap rates", rates)
-        functions["motion"] = named("contact motion", lambda: motion_outputs(system))
-        functions["speeds"] = named("contact speeds", speeds)
     wide = sum(len(contact.row_names) > 1 for contact in e.friction_contacts)
-    single = len(e.friction_contacts) - wide + len(joint_limits(system).names)
+    single = len(e.friction_contacts) - wide + len(limits.names)
     factors, force, answer = response(e, elimination)
     compliance = ca.Function("compliance", [factors, force], [answer])
     sizes, problems = _sizes(wide, single), list[NativeFunction]()
@@ -119,6 +131,14 @@ def contact_lane_functions(system: Evaluations, rank: int) -> ContactLanes:
         problems.append(_columns(system, name, size, compliance, factors))
         problems += [*_of_any_tree(size, e.nv), *_of_any_system(size)]
     return ContactLanes(functions, sizes, problems)
+
+
+def _stage(equations: Equations, elimination: StageElimination) -> dict[str, ca.SX]:
+    """Return a, q̇, the conditioning, the largest M_kk over its pivot, and the factors."""
+    found = stage(equations, elimination)
+    factors, mass = found.pop("factors"), equations.mass_matrix
+    condition = largest([mass[i, i] * value for i, value in elimination.inverse_masses.items()])
+    return {**found, "mass_condition": condition, "factors": factors}
 
 
 def _columns(
@@ -140,7 +160,7 @@ def _of_any_tree(size: Slots, nv: int) -> tuple[NativeFunction, ...]:
     """Return the functions of rows and columns of nv velocities."""
     return tuple(
         compile_function(f"{part.__name__} of {size.rows} rows, {nv} velocities", [x], outputs, lanes=LANES)
-        for part in (products, push)
+        for part in (push,)
         for x, outputs in (part(size, nv),)
     )
 
@@ -152,7 +172,7 @@ def _of_any_system(size: Slots) -> tuple[NativeFunction, ...]:
         compile_function(
             f"{part.__name__} of {size.contacts} contacts, {size.single} rows", [x], outputs, lanes=LANES
         )
-        for part in (scaled, sweep, newton, closing)
+        for part in (scaled, sweep, iteration, closing)
         for x, outputs in (part(size),)
     )
 

@@ -61,6 +61,7 @@ class Stepper:
         self._pool = ThreadPoolExecutor(len(self._workers)) if len(self._workers) > 1 else None
         for worker in self._workers:
             worker.kernel.address  # noqa: B018  compiled before the threads start
+            worker.leave_out_samples()
         self.count, self.interval = count, options.duration
         self.bounds = control_bounds(system)
         self.t = np.zeros(count)
@@ -135,9 +136,10 @@ class Stepper:
             future.result()
 
     def _portions(self, worker: Worker, number: int) -> None:
-        """Do every n-th portion of runs: worker k of n does the portions k, k + n, …"""
-        for first in range(bl.LANES * number, self.count, bl.LANES * len(self._workers)):
-            worker.do(worker.kernel, first, min(first + bl.LANES, self.count))
+        """Do the copies of worker ``number``: of n workers each has about 1/n of them, in whole portions of LANES."""
+        share = -(-self.count // (bl.LANES * len(self._workers))) * bl.LANES
+        first = min(number * share, self.count)
+        worker.do(worker.kernel, first, min(first + share, self.count))
 
     def _row(self, row: int) -> None:
         """Advance one copy at its own time."""

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import casadi as ca
 
+from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING, RESIDUAL_OF_SHARED_FORCES
 from sarrus.kernels.integrate.tolerances import CORRECTION_RIDGE
 from sarrus.symbolic.equations.sparse import Column, largest
 from sarrus.symbolic.equations.tolerances import DEPENDENT_ROUNDING, RIDGE_OF_LANES
@@ -49,6 +50,10 @@ class Slots:
         """Number of entries of the lower triangle of W."""
         return self.rows * (self.rows + 1) // 2
 
+    def number(self, mu: Column, k: int) -> ca.SX:
+        """Return the coefficient of friction of slot k, zero for a unilateral row."""
+        return mu[k] if k < self.contacts else ca.SX(0)
+
     def symbols(self) -> tuple[ca.SX, Matrix, Column, Column, Column]:
         """Return the input [W | b | μ | r] as one column, and its parts."""
         m, x = self.rows, ca.SX.sym("x", self.packed + 2 * self.rows + self.contacts)
@@ -82,16 +87,6 @@ def delassus(
     return J, {"columns": ca.vertcat(*columns), "W": ca.vertcat(*lower)}
 
 
-def products(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
-    """Return J v and J w of the input [rows J of all slots | v | w]."""
-    x = ca.SX.sym("x", nv * (slots.rows + 2))
-    *rows, one, other = (ca.vertsplit(part) for part in ca.vertsplit(x, nv))
-    return x, {
-        "one": ca.vertcat(*(_sum(zip(row, one)) for row in rows)),
-        "other": ca.vertcat(*(_sum(zip(row, other)) for row in rows)),
-    }
-
-
 def push(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
     """Return the sum of the columns times the forces: input [r | columns of all slots]."""
     x = ca.SX.sym("x", (1 + nv) * slots.rows)
@@ -101,9 +96,9 @@ def push(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
 
 
 def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
-    """Return [W | b | μ | r] in units in which each block of W has the trace one and b the size one, and units of r.
+    """Return units of r, and [W | b | μ | r] in units in which each block of W has the trace one and b the size one.
 
-    Also the smallest pivot of W of the normal rows, relative to its diagonal: zero where these depend on each other.
+    Between them the smallest pivot of W of the normal rows, relative to its diagonal: zero where these are dependent.
     """
     x, W, b, mu, r = slots.symbols()
     m, scales, used = slots.rows, [ca.SX(0)] * slots.rows, [ca.SX(0)] * slots.rows
@@ -121,7 +116,7 @@ def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     units = [scale * size for scale in scales]
     r = [value / unit for value, unit in zip(r, units)]
     pivot = _least_pivot([[W[i][j] for j in slots.heads if j <= i] for i in slots.heads])
-    return x, {"problem": ca.vertcat(*pack(W), *b, *mu, *r), "units": ca.vertcat(*units), "pivot": pivot}
+    return x, {"units": ca.vertcat(*units), "pivot": pivot, "problem": ca.vertcat(*pack(W), *b, *mu, *r)}
 
 
 def sweep(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
@@ -131,34 +126,72 @@ def sweep(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     for k, block in enumerate(slots.blocks):
         u = [_sum(zip(W[i], r), b[i]) for i in block]
         own = [r[i] for i in block]
-        number = mu[k] if k < slots.contacts else ca.SX(0)
+        number = slots.number(mu, k)
         for i, value in zip(block, _project(number, _beside(number, own, u))):
             r[i] = value
     return x, {"r": ca.vertcat(*r)}
 
 
 def newton(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
-    """Return the relative residual at r and the forces after a whole Newton step with a ridge on W."""
+    """Return the relative residual at r and the forces after a whole Newton step with a ridge on W.
+
+    Forces of unilateral rows are eliminated first, as W is symmetric; the equations of contacts with friction are not.
+    """
     x, W, b, mu, r = slots.symbols()
-    m, matrix, rhs = slots.rows, [], []
-    u = [_sum(zip(W[i], r), b[i]) for i in range(m)]
+    m, first = slots.rows, 3 * slots.contacts
+    # velocities by the forces of contacts with friction alone
+    without = [_sum(zip(W[i][:first], r), b[i]) for i in range(m)]
+    u = [_sum(zip(W[i][first:], r[first:]), without[i]) for i in range(m)]
     soft = [[W[i][j] + RIDGE_OF_LANES if i == j else W[i][j] for j in range(m)] for i in range(m)]
-    for k, block in enumerate(slots.blocks):
-        own, speeds = [r[i] for i in block], [u[i] for i in block]
-        number = mu[k] if k < slots.contacts else ca.SX(0)
-        z = _beside(number, own, speeds)
-        S = _slope(number, z)
-        T = _shifted(number, speeds, S)
-        rhs += [after - before for after, before in zip(_project(number, z), own)]
+    z = [_beside(*parts) for parts in _by_slots(slots, mu, r, u)]
+    left = [
+        after - r[i]
+        for k, block in enumerate(slots.blocks)
+        for i, after in zip(block, _project(slots.number(mu, k), z[k]))
+    ]
+    pushes = [ca.if_else(r[i] - u[i] > 0, 1, 0) for i in range(first, m)]
+    singles = _Singles.of(soft, first, pushes, [RIDGE_OF_LANES * r[i] - without[i] for i in range(first, m)])
+    matrix, rhs = [], []
+    for k, block in enumerate(slots.blocks[: slots.contacts]):
+        S = _slope(mu[k], z[k])
+        T = _shifted(mu[k], [u[i] for i in block], S)
+        known = [u[i] - without[i] - singles.velocity[i] for i in block]
         for i, row in enumerate(block):
-            entries = [_sum((T[i][n], soft[block[n]][j]) for n in range(len(block))) for j in range(m)]
+            entries = [
+                _sum((T[i][n], singles.compliance[block[n]][j]) for n in range(len(block)))
+                for j in range(first)
+            ]
             for n, column in enumerate(block):
                 entries[column] = entries[column] - S[i][n] + (1 if column == row else 0)
             matrix.append(entries)
-    error, size = largest([ca.fabs(value) for value in rhs]), largest([ca.SX(1), *map(ca.fabs, r)])
-    way = _eliminated(matrix, rhs)
-    ahead = [value + step for value, step in zip(r, way)]
+            rhs.append(_sum(zip(T[i], known), left[row]))
+    step = _eliminated(matrix, rhs)
+    ahead = [*(value + change for value, change in zip(r, step)), *singles.forces(step)]
+    error, size = largest([ca.fabs(value) for value in left]), largest([ca.SX(1), *map(ca.fabs, r)])
     return x, {"residual": error / size, "r": ca.vertcat(*ahead)}
+
+
+def iteration(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return the forces after a step of `newton`, or the same ones where the iteration has ended, and its state.
+
+    The state, behind the inputs of `newton`, is (forces of the smallest residual, this residual, whether it has ended).
+    """
+    x, step = newton(slots)
+    best, least, done = ca.SX.sym("best", slots.rows), ca.SX.sym("least"), ca.SX.sym("done")
+    r, left = x[-slots.rows :], step["residual"]
+    better = ca.logic_and(left < least, done == 0)
+    ends = ca.logic_or(
+        left <= RESIDUAL_OF_SHARED_FORCES, ca.logic_and(left >= least, least <= RESIDUAL_AT_ROUNDING)
+    )
+    ended = ca.logic_or(done > 0, ends)
+    return ca.vertcat(x, best, least, done), {
+        "r": _chosen(ended, r, step["r"]), "best": _chosen(better, r, best),
+        "least": ca.if_else(better, left, least), "done": ended,
+    }  # fmt: skip
+
+
+def _chosen(condition: ca.SX, one: ca.SX, other: ca.SX) -> ca.SX:
+    return ca.vertcat(*(ca.if_else(condition, *pair) for pair in zip(ca.vertsplit(one), ca.vertsplit(other))))
 
 
 def closing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
@@ -178,6 +211,61 @@ def closing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
         rows.append(row)
     whole = [[rows[max(i, j)][min(i, j)] for j in range(n)] for i in range(n)]
     return x, {"forces": ca.vertcat(*_eliminated(whole, [-g[i] * on[i] for i in range(n)]))}
+
+
+@dataclass(frozen=True)
+class _Singles:
+    """Unilateral rows that push, eliminated from W, whose other rows are those of contacts with friction.
+
+    ``compliance`` is what is left of the latter; ``velocity`` is theirs by the forces of unilateral rows alone.
+    """
+
+    below: Matrix  # by columns: the rows of contacts, then those of unilateral rows behind
+    right: Column
+    compliance: Matrix
+    velocity: Column
+
+    @classmethod
+    def of(cls, W: Matrix, first: int, pushes: Column, right: Column) -> _Singles:
+        """Eliminate rows ``first`` … of W where they push; ``right`` are the negative velocities without them."""
+        n = len(pushes)
+        one = [[W[first + j][first + i] * (pushes[i] * pushes[j]) for i in range(j + 1)] for j in range(n)]
+        other = [[pushes[j] * W[i][first + j] for j in range(n)] for i in range(first)]
+        right, below = [value * push for value, push in zip(right, pushes)], list[Column]()
+        for k in range(n):
+            one[k][k] = one[k][k] + (1 - pushes[k])
+        left = [list(W[i][: i + 1]) for i in range(first)]
+        velocity = [ca.SX(0)] * first
+        for k in range(n):
+            inverse = 1 / one[k][k]
+            column = [*(other[i][k] for i in range(first)), *(one[j][k] for j in range(k + 1, n))]
+            weights = [entry * inverse for entry in column]
+            for i in range(first):
+                for j in range(i + 1):
+                    left[i][j] = left[i][j] - weights[i] * column[j]
+                velocity[i] = velocity[i] + weights[i] * right[k]
+            for j in range(k + 1, n):
+                weight = weights[first + j - k - 1]
+                for i in range(first):
+                    other[i][j] = other[i][j] - weight * column[i]
+                for i in range(k + 1, j + 1):
+                    one[j][i] = one[j][i] - weight * column[first + i - k - 1]
+                right[j] = right[j] - weight * right[k]
+            right[k] = right[k] * inverse
+            below.append(weights)
+        whole = [[left[max(i, j)][min(i, j)] for j in range(first)] for i in range(first)]
+        return cls(below, right, whole, velocity)
+
+    def forces(self, step: Column) -> Column:
+        """Return the forces of the unilateral rows with a change of the forces of contacts; zero where none pushes."""
+        found, first = list(self.right), len(step)
+        for k in reversed(range(len(found))):
+            weights = self.below[k]
+            for weight, change in zip(weights, step):
+                found[k] = found[k] - weight * change
+            for weight, force in zip(weights[first:], found[k + 1 :]):
+                found[k] = found[k] - weight * force
+        return found
 
 
 def _least_pivot(lower: Matrix) -> ca.SX:
@@ -201,6 +289,14 @@ def _sum(products: object, start: ca.SX | None = None) -> ca.SX:
     return ca.SX(0) if total is None else total
 
 
+def _by_slots(slots: Slots, mu: Column, r: Column, u: Column) -> list[tuple[ca.SX, Column, Column]]:
+    """Return coefficient of friction, forces and velocities of each slot."""
+    return [
+        (slots.number(mu, k), [r[i] for i in block], [u[i] for i in block])
+        for k, block in enumerate(slots.blocks)
+    ]
+
+
 def _norm(tails: Sequence[ca.SX]) -> ca.SX:
     return ca.sqrt(_sum(zip(tails, tails)))
 
@@ -213,41 +309,37 @@ def _beside(mu: ca.SX, r: Column, u: Column) -> Column:
     return z
 
 
-def _zones(mu: ca.SX, z: Column) -> tuple[ca.SX, ca.SX, ca.SX]:
-    """Return ‖z_t‖, whether z is in the cone, and whether its projection is zero."""
+def _zones(mu: ca.SX, z: Column) -> tuple[ca.SX, ca.SX, Column, ca.SX, ca.SX]:
+    """Return ‖z_t‖, 1/‖z_t‖, z_t/‖z_t‖, whether z is in the cone, and whether it is projected on its surface."""
     tail = _norm(z[1:])
     inside = ca.logic_and(tail <= mu * z[0], z[0] >= 0)
-    return tail, inside, mu * tail <= -z[0]
+    opened = mu * tail <= -z[0]
+    inverse, on = 1 / ca.if_else(tail > 0, tail, 1), ca.logic_not(ca.logic_or(inside, opened))
+    return tail, inverse, [value * inverse for value in z[1:]], inside, on
 
 
 def _project(mu: ca.SX, z: Column) -> Column:
     """Return the forces in the cone nearest to z."""
     if len(z) == 1:
-        return [ca.if_else(z[0] > 0, z[0], 0)]
-    tail, inside, opened = _zones(mu, z)
-    head = (z[0] + mu * tail) / (1 + mu * mu)
-    share = mu * head / tail
-    ray = [head, *(share * value for value in z[1:])]
-    return [ca.if_else(inside, value, ca.if_else(opened, 0, other)) for value, other in zip(z, ray)]
+        return [ca.fmax(z[0], 0)]
+    tail, _, d, inside, on = _zones(mu, z)
+    head = on * ((z[0] + mu * tail) / (1 + mu * mu))
+    ray = [head, *(mu * head * value for value in d)]
+    return [inside * value + other for value, other in zip(z, ray)]
 
 
 def _slope(mu: ca.SX, z: Column) -> Matrix:
-    """Return the derivative of `_project`."""
-    if len(z) == 1:
-        return [[ca.if_else(z[0] > 0, 1, 0)]]
-    tail, inside, opened = _zones(mu, z)
-    gain = 1 / (1 + mu * mu)
-    turn, n = mu * (z[0] + mu * tail) * gain / tail, len(z)
-    d = [value / tail for value in z]
-    S: Matrix = [[gain, *(gain * mu * d[j] for j in range(1, n))]]
+    """Return the derivative of `_project` at a contact with friction."""
+    tail, inverse, d, inside, on = _zones(mu, z)
+    gain = on / (1 + mu * mu)
+    turn, n = mu * (z[0] + mu * tail) * gain * inverse, len(z)
+    across, around = [gain * mu * value for value in d], gain * mu * mu - turn
+    S: Matrix = [[gain + inside, *across]]
     for i in range(1, n):
-        row = [gain * mu * d[i], *((gain * mu * mu - turn) * d[i] * d[j] for j in range(1, n))]
-        row[i] = row[i] + turn
+        row = [across[i - 1], *(around * d[max(i, j) - 1] * d[min(i, j) - 1] for j in range(1, n))]
+        row[i] = row[i] + (turn + inside)
         S.append(row)
-    return [
-        [ca.if_else(inside, 1 if i == j else 0, ca.if_else(opened, 0, S[i][j])) for j in range(n)]
-        for i in range(n)
-    ]
+    return S
 
 
 def _shifted(mu: ca.SX, u: Column, S: Matrix) -> Matrix:

@@ -49,6 +49,10 @@ class StageElimination(Protocol):
         """Conditioning, see `LeastNorm.conditioning`."""
 
     @property
+    def inverse_masses(self) -> dict[int, ca.SX]:
+        """The inverses of the pivots of M, by velocities."""
+
+    @property
     def factors(self) -> Factors:
         """The factors needed by `shortest` and `response`."""
 
@@ -73,6 +77,11 @@ class ByGram:
     def conditioning(self) -> ca.SX:
         """Conditioning, see `LeastNorm.conditioning`."""
         return self.solve.conditioning
+
+    @property
+    def inverse_masses(self) -> dict[int, ca.SX]:
+        """The squares of the inverse diagonal of L."""
+        return {i: value * value for i, value in enumerate(self.problem.factor.inverse)}
 
     @property
     def factors(self) -> Factors:
@@ -155,6 +164,11 @@ class BySaddle:
                 lengths.append(-square * length)
         definite = least([factor.pivots[k] for k, i in enumerate(self.order) if i < nv]) > 0
         return ca.vertcat(ca.if_else(definite, least(sines), -1.0), least(pivots), -least(lengths))
+
+    @property
+    def inverse_masses(self) -> dict[int, ca.SX]:
+        """Those pivots of D⁻¹ that belong to velocities."""
+        return {i: self._factor.inverse[k] for k, i in enumerate(self.order) if i < self.equations.nv}
 
     @property
     def factors(self) -> Factors:
