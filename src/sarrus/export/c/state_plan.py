@@ -6,7 +6,6 @@ from functools import partial
 
 import numpy as np
 
-from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
 from sarrus.dynamics.contacts.contact_functions import gap_outputs, motion_outputs
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction

@@ -17,7 +17,7 @@ def with_closed_forms(
 ) -> System:
     """Return the system in which all contacts between geometries have gaps in closed form; or itself.
 
-    Raises `ArgumentError` with ``what`` needs them, the pair, and what to do ``otherwise``, if a pair has no closed form.
+    Raises `ArgumentError` with ``what`` needs them, the pair, and what to do ``otherwise``, if a pair has none.
     """
     if not system.contact_geometries:
         return system
