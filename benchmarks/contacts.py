@@ -26,8 +26,8 @@ from benchmarks.models import ROOT
 from benchmarks.rows import Row, conditions
 from sarrus.base.arrays import Array
 from sarrus.dynamics.optimize import solve_contact_problem
-from sarrus.dynamics.optimize.contact_problem import BEGINNINGS
 from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
+from sarrus.kernels.contact.islands import BEGINNINGS
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.c_function import contact_problem
 

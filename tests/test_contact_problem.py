@@ -9,7 +9,6 @@ from numpy.testing import assert_allclose
 import contact_problems
 import sarrus as sr
 from sarrus.dynamics.optimize import ConeProgram, Mode, SolverStage, friction_cone, solve_contact_problem
-from sarrus.dynamics.optimize.friction_blocks import Blocks
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -135,18 +134,6 @@ def test_scales_do_not_matter() -> None:
         assert_allclose(factor**2 * scaled.forces, plain.forces, atol=1e-9 * np.abs(plain.forces).max())
 
 
-def test_projections_are_the_nearest_allowed_forces() -> None:
-    rng = np.random.default_rng(0)
-    blocks = Blocks.of([(3, 0.7), (1, 0.0), (4, 1.3), (2, 0.2), (3, 0.0)], [(1, 0.5), (2, 0.3)])
-    for _ in range(50):
-        x, y = rng.standard_normal((2, len(blocks.owner)))
-        nearest, other = blocks.project(x), blocks.project(y)
-        assert_allclose(blocks.project(nearest), nearest, atol=1e-14)
-        for k in range(blocks.count):
-            mine = blocks.owner == k
-            assert (x - nearest)[mine] @ (other - nearest)[mine] < 1e-14
-
-
 def test_newton_is_quadratic() -> None:
     """From forces that are off by 1e-4 it takes three steps or four: its derivatives are exact."""
     rng = np.random.default_rng(2)
@@ -186,3 +173,22 @@ def test_velocities_that_are_next_to_none(small: float) -> None:
     found = solve_contact_problem([[1.0], [0.5]], [small, -small], [(1, 0.0)], [(1, 1e3)], start=[0.0, 1e-3])
     assert found.status is sr.Status.OK
     assert np.abs(found.forces).max() <= max(10.0 * small, 1e-14 * 1e-3)  # rounding of what it began with
+
+
+def redundant(seed: int, contacts: int, rank: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows of contacts that all press on few motions, and velocities of one of these that closes them."""
+    rng = np.random.default_rng(seed)
+    H = rng.normal(size=(3 * contacts, rank))
+    H[::3] = np.abs(H[::3])  # one motion opens all of them
+    return H, H @ (rng.normal(size=rank) - 2.0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_many_rows_of_small_rank(seed: int) -> None:
+    """A hundred rows and more that press on six motions, as the points of two feet do."""
+    H, b = redundant(seed, 40, 6)
+    found = solve_contact_problem(H, b, [(3, 0.8)] * 40)
+    assert found.residual < 1e-10
+    force = found.forces.reshape(-1, 3)
+    assert (np.hypot(force[:, 1], force[:, 2]) <= 0.8 * force[:, 0] + 1e-9 * np.abs(force).max()).all()
+    assert (found.velocities[::3] >= -1e-9).all()

@@ -50,8 +50,8 @@ def contact_expressions(system: System) -> ContactExpressions:
         pair = system.contact_geometries[0]
         raise ArgumentError(
             f"{system.name}: CasADi functions of contacts need gaps in closed form, and those of {pair!r} come from a "
-            "narrow phase; add_geometry_contacts(closed_form=True) gives them where the kinds have one, and without contacts= "
-            "all contacts are left out",
+            "narrow phase; add_geometry_contacts(closed_form=True) gives them where the kinds have one, and without "
+            "contacts= all contacts are left out",
             element=pair,
         )
     e, limits, dry = system.equations, joint_limits(system), dry_friction(system)

@@ -10,7 +10,8 @@ friction with zero normal velocity. The convex relaxation, without the shift μ 
 The solver is the kernel of time stepping (`sarrus.kernels.contact.contact_problem`): sweeps of projections, a
 semismooth Newton method on r = P_K(r − u − μ ‖u_t‖ n) (Alart and Curnier, Computer Methods in Applied Mechanics and
 Engineering 92, 1991), and where this fails an interior-point method with the shift in its equations, from which
-Newton's method converges to rounding.
+Newton's method converges to rounding. The rest, one problem in two hundred of
+`tests/contact_problems.py`, is solved in other units of forces.
 
 The same problem holds for accelerations in place of u, and for impulses in place of r. It includes dry friction of
 joints, a force ‖r‖ ≤ limit against the velocity, and joint stops and cables, contacts of one row.
@@ -33,16 +34,14 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contacts.contact_elements import Mode
-from sarrus.dynamics.optimize.contact_programs import BEGINNINGS, ContactPrograms, powers_of_two
 from sarrus.dynamics.optimize.contact_rows import ContactRows
-from sarrus.dynamics.optimize.friction_blocks import Blocks
-from sarrus.dynamics.optimize.tolerances import NO_ANSWER_PROVED, PROGRAMS_MET
-from sarrus.kernels.contact.tolerances import LARGE_FORCE, RESIDUAL_ACCEPTED, UNBOUNDED_FORCE
+from sarrus.dynamics.optimize.tolerances import DOUBTED_RESIDUAL, NO_ANSWER_PROVED
+from sarrus.kernels.contact.tolerances import FURTHER_STRETCHES, RESIDUAL_ACCEPTED, UNBOUNDED_FORCE
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.c_function import PROTOTYPE, contact_problem
 
-# Largest number of rows of a problem whose accepted answer cone programs may improve.
-DOUBTED_ROWS = 200
+# Largest number of units of forces in which Newton's method is tried.
+MOST_UNITS = 1 + len(FURTHER_STRETCHES)
 _MODES = tuple(Mode)
 
 
@@ -53,7 +52,6 @@ class SolverStage(IntEnum):
     SWEEPS = 1
     NEWTON = 2
     INTERIOR = 3
-    PROGRAMS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +154,11 @@ def solve_contact_problem(
     return found
 
 
+def powers_of_two(sizes: ArrayLike) -> Array:
+    """Return the nearest powers of two, 1 for zero: division by them costs no digit."""
+    return np.asarray(np.exp2(np.rint(np.log2(np.where(np.greater(sizes, 0.0), sizes, 1.0)))))
+
+
 def _checked(
     b: Array, contacts: Sequence[tuple[int, float]], dry: Sequence[tuple[int, float]]
 ) -> tuple[np.ndarray, Array]:
@@ -218,20 +221,14 @@ class _Problem:
         if end is not None:
             over = PROTOTYPE(lambda *_: int(perf_counter() >= end))
             self.table.interrupt = ctypes.cast(over, ctypes.c_void_p).value or 0
-        entry = contact_problem.entry
-        entry(self.table.ctypes.data, self.forces.ctypes.data, BEGINNINGS)
-        facts = self._work.view(cp.ContactFacts)
+        facts, accepted, proof = self._facts, max(RESIDUAL_ACCEPTED, enough), None
+        self._call(1)
         if facts.indefinite:
             raise ArgumentError("M must be positive definite", element="rows")
-        accepted, stage, proof = max(RESIDUAL_ACCEPTED, enough), SolverStage(int(facts.stage)), None
-        few, in_time = len(self.b) <= DOUBTED_ROWS, end is None or perf_counter() < end
-        met = max(PROGRAMS_MET, enough) if few else accepted
-        doubted = not facts.residual <= met or (few and facts.largest >= LARGE_FORCE)
-        if in_time and (not facts.residual <= accepted or facts.largest >= UNBOUNDED_FORCE):
-            proof = self._proof()
-        if in_time and doubted and proof is None and self._solve_by_programs(end):
-            stage = SolverStage.PROGRAMS
-            entry(self.table.ctypes.data, self.forces.ctypes.data, BEGINNINGS)
+        if not facts.residual <= accepted or facts.largest >= UNBOUNDED_FORCE:
+            proof = self._proof() if end is None or perf_counter() < end else None
+        if not facts.residual <= max(DOUBTED_RESIDUAL, enough) and proof is None:
+            self._call(MOST_UNITS)
         residual = float(facts.residual)
         status = Status.OK if residual <= accepted else Status.NOT_CONVERGED
         if proof is not None:
@@ -247,26 +244,18 @@ class _Problem:
             modes=tuple(_MODES[int(mode)] for mode in self.modes),
             determined=read_only(self.free == 0.0 if status.ok else np.zeros(len(forces), dtype=bool)),
             residual=residual,
-            stage=stage,
+            stage=SolverStage(int(facts.stage)),
             steps=int(facts.steps),
             status=status,
         )
 
-    def _solve_by_programs(self, end: float | None) -> bool:
-        """Solve by cone programs; return whether their forces break the laws by less: they start another solve."""
-        blocks, facts = self._blocks, self._work.view(cp.ContactFacts)
-        programs = ContactPrograms(self.rows.factored(), self.b, blocks)
-        forces, residual = programs.solve(lambda: end is not None and perf_counter() > end)
-        largest = np.abs(forces / (programs.factors * programs.size)).max(initial=0.0)
-        if not residual * max(1.0, largest) < facts.residual * max(1.0, facts.largest):
-            return False
-        self.forces[:] = forces
-        return True
+    def _call(self, units: int) -> None:
+        """Solve from ``self.forces``, in up to so many units of forces."""
+        contact_problem.entry(self.table.ctypes.data, self.forces.ctypes.data, units)
 
     @property
-    def _blocks(self) -> Blocks:
-        blocks = list(zip(self.rows.sizes.tolist(), self._numbers.tolist()))
-        return Blocks.of(blocks[: self.contacts], blocks[self.contacts :])
+    def _facts(self) -> cp.ContactFacts:
+        return self._work.view(cp.ContactFacts)
 
     def _proof(self) -> Array | None:
         """Return forces that prove that no motion keeps all contacts from closing further, None if one does.

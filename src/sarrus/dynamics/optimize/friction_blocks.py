@@ -1,4 +1,4 @@
-"""Friction forces in blocks: projection on their cones and balls, and the shift of De Saxcé.
+"""Friction forces in blocks, cones and balls, and their rows in cone programs.
 
 A contact has a head, its normal force, and tails, its tangential forces: K = {‖tails‖ ≤ μ head}. Dry friction has tails
 only: ‖tails‖ ≤ limit. Rows of one contact are consecutive, the head first.
@@ -57,39 +57,6 @@ class Blocks:
         """Mask (m,) of the rows without force: tails without friction."""
         stiff = np.where(self.cone, self.friction, self.limit)
         return np.asarray(~self.head & (stiff[self.owner] == 0.0))
-
-    def heads(self, x: Array) -> Array:
-        """Return the heads of the blocks (count,), zero for dry friction."""
-        return np.asarray(np.bincount(self.owner[self.head], x[self.head], self.count), dtype=np.float64)
-
-    def lengths(self, x: Array) -> Array:
-        """Return the lengths of the tails (count,)."""
-        tails = np.where(self.head, 0.0, x)
-        size = np.zeros(self.count)
-        np.maximum.at(size, self.owner, np.abs(tails))
-        scale = np.where(size > 0.0, size, 1.0)  # avoids underflow of squares
-        return scale * np.sqrt(np.bincount(self.owner, (tails / scale[self.owner]) ** 2, self.count))
-
-    def directions(self, x: Array, lengths: Array) -> Array:
-        """Return (m,) tails of length one, zero for tails of length zero, and zero heads."""
-        divisor = np.where(lengths > 0.0, lengths, 1.0)[self.owner]
-        return np.asarray(np.where(self.head, 0.0, x / divisor))
-
-    def shift(self, u: Array) -> Array:
-        """Return u + μ ‖u_t‖ n (De Saxcé and Feng 1998)."""
-        own = self.friction[self.owner]
-        return np.asarray(u + np.where(self.head, own * self.lengths(u)[self.owner], 0.0))
-
-    def project(self, x: Array) -> Array:
-        """Return the nearest admissible forces."""
-        owner, head, cone, mu, lengths = self.owner, self.head, self.cone, self.friction, self.lengths(x)
-        heads, d = self.heads(x), self.directions(x, lengths)
-        inside = np.where(cone, (lengths <= mu * heads) & (heads >= 0.0), lengths <= self.limit)
-        edge = ~inside & ~(cone & (mu * lengths <= -heads))
-        height = (heads + mu * lengths) / (1.0 + mu * mu)
-        radius = np.where(cone, mu * height, self.limit)
-        rim = np.where(head, height[owner], np.where(edge, radius, 0.0)[owner] * d)
-        return np.asarray(np.where(inside[owner], x, np.where(edge[owner], rim, 0.0)))
 
 
 def allowed_rows(along: Array, base: Array, blocks: Blocks) -> ConeRows:

@@ -25,6 +25,10 @@ SEMIDEFINITE_FORM = 1e-9
 # [1, of the terms] A proof that a contact problem has no answer holds to this.
 NO_ANSWER_PROVED = 1e-10
 
+# [1, of the largest term of a law of contact] An answer with a larger residual is sought again, in other units of
+# forces.
+DOUBTED_RESIDUAL = 1e-12
+
 # [1, of the load] Forces balance a load.
 BALANCED_LOAD = 1e-9
 
@@ -51,16 +55,6 @@ EVEN_SHARES = 1e-4
 # [1, of the largest entry] A Delassus or inertia matrix that differs less from its transpose is symmetric:
 # printed digits.
 SYMMETRIC_DELASSUS = 1e-6
-
-# [1, of the largest term of a law of contact] Residual that cone programs aim at: some units of rounding.
-PROGRAMS_TARGET = 1e-14
-
-# [1, of the largest term of a law of contact] Residual that any answer of cone programs may have.
-PROGRAMS_MET = 1e-12
-
-# [1, of the diagonal of W] Added to the diagonal of W where forces are the unknowns, so that redundant rows
-# share them.
-SHIFTED_RIDGE = 1e-10
 
 # [1, of what the rates of a contact are summed of] Forces and velocities below it are zero, where derivatives are
 # asked for: the contact is at a border of modes. Answers are right to 1e-10.

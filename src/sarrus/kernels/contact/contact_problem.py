@@ -17,12 +17,11 @@ from sarrus.kernels.contact.closing_gaps import close_rows
 from sarrus.kernels.contact.inconsistent_drift import remove_inconsistent_drift
 from sarrus.kernels.contact.least_forces import find_free, find_modes, make_least
 from sarrus.kernels.contact.rows_in_parts import diagonal_of_table, invert_inertia, write_rows
-from sarrus.kernels.contact.sparse_newton import cross, solve_by_parts
+from sarrus.kernels.contact.sparse_newton import cross, judge_best, solve_by_parts
 from sarrus.kernels.contact.sparse_problem import sparse_speeds
 from sarrus.kernels.contact.tolerances import (
     DEPENDENT_CONTACT_PIVOT,
     FEW_ROWS,
-    LARGE_FORCE,
     LEAST_RIDGE,
     MOST_RIDGE,
     MOST_SHARING_RIDGE,
@@ -40,9 +39,9 @@ from sarrus.kernels.contact.tolerances import (
     RIDGE_GROWTH,
     RIDGE_OF_SHARED,
     RIDGE_START,
-    SECOND_RIDGE,
     SHARING_RIDGE,
     SMALL_RESIDUAL_FACTOR,
+    SPARSE_RIDGE,
     SPARSE_STRETCH,
     UNBOUNDED_FORCE,
     VANISHING_VELOCITY,
@@ -60,19 +59,19 @@ SWEEPS = 20
 def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
     """Write the contact forces to ``table.forces`` and the facts to the workspace; return `SOLVED` or `UNSOLVED`.
 
-    ``level`` ≥ 0 is the largest number of restarts by sweeps; for rows in parts 0 leaves the interior-point method out.
-    ``level`` −1, −2, … means no restart, and a ridge of at most 1e-9, 1e-10, … if W is dense. `ROUGH` added to
-    ``level`` ends the iterations at `ROUGH_RESIDUAL`. `CLOSE` is the linear problem of `close_rows`, its rows chosen by
-    ``turn``. With an ``ask`` see `_answer`. ``x`` is not used.
+    ``level`` ≥ 0 is the largest number of restarts by sweeps; for rows in parts the largest number of units of forces,
+    and 0 leaves the interior-point method out. `ROUGH` added to ``level`` ends the iterations at `ROUGH_RESIDUAL`.
+    `CLOSE` is the linear problem of `close_rows`, its rows chosen by ``turn``. With an ``ask`` see `_answer`. ``x`` is
+    not used.
     """
     m, blocks = table.rows, table.blocks
     sparse = table.sparse != 0
     work = cp.contact_workspace(table.work, m, blocks, 0 if sparse else m * m)
     facts = work.facts
     if level == cp.CLOSE:
-        size = _scale(table, work, table.delassus, m, blocks, SPARSE_STRETCH)
+        _scale(table, work, table.delassus, m, blocks, SPARSE_STRETCH)
         found = close_rows(table, work, m, blocks)
-        _write(table, work, m, size)
+        _write(table, work, m)
         return cp.SOLVED if found else cp.UNSOLVED
     fill(facts, 0.0, cp.N_FACTS)
     if m == 0:
@@ -84,7 +83,7 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
     if rough:
         level -= cp.ROUGH
     enough, target = (ROUGH_RESIDUAL, ROUGH_RESIDUAL) if rough else (RESIDUAL_AT_ROUNDING, RESIDUAL_AIM)
-    size = _scale(table, work, table.delassus, m, blocks, SPARSE_STRETCH if sparse else 1.0)
+    _scale(table, work, table.delassus, m, blocks, SPARSE_STRETCH if sparse else 1.0)
     if sparse:
         good = enough if rough else CONTACT_RESIDUAL
         target = max(target, RESIDUAL_OF_SHARED_FORCES)
@@ -92,19 +91,19 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
     else:
         left = _solve_whole(table, work, m, blocks, level, enough, target)
     facts.residual = left
-    largest = _write(table, work, m, size)
+    largest = _write(table, work, m)
     lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)
     at_all = RESIDUAL_OF_MANY if lenient else CONTACT_RESIDUAL
     return cp.SOLVED if left <= at_all and largest < UNBOUNDED_FORCE else cp.UNSOLVED
 
 
 @internal
-def _write(table: ContactProblem, work: ContactWorkspace, m: int, size: float):
+def _write(table: ContactProblem, work: ContactWorkspace, m: int):
     """Write the forces work.best in the units of the problem to ``table.forces``; return the largest scaled one."""
     largest = 0.0
     for i in range(m):
         largest = max(largest, abs(work.best[i]))
-        table.forces[i] = work.best[i] * work.factors[i] * size
+        table.forces[i] = work.best[i] * work.factors[i] * work.facts.fast
     return largest
 
 
@@ -122,28 +121,21 @@ def _answer(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, 
         return np.inf
     diagonal_of_table(table, m)
     table.sparse = 0 if dense else 1
-    size = _scale(
-        table, work, table.dense if dense else table.delassus, m, blocks, 1.0 if dense else SPARSE_STRETCH
-    )
+    _scale(table, work, table.dense if dense else table.delassus, m, blocks, 1.0 if dense else SPARSE_STRETCH)
     table.sparse = 1
     if dense and m <= FEW_ROWS:
         left = _solve_whole(
             table, work, m, blocks, level, RESIDUAL_AT_ROUNDING, max(RESIDUAL_AIM, table.ask.enough)
         )
         work.facts.stage = cp.NEWTON
-        left = _absolute(work, m, left)
         copy(work.best, work.forces, m)
+        write_rows(table, work, blocks)
+        left = judge_best(table, work, m, blocks)
     if left > enough:
         left = solve_by_parts(table, work, m, blocks, level, enough, enough, target)
-        left = _absolute(work, m, left)
-    else:
-        write_rows(table, work, blocks)
     if not left < np.inf:
         table.sparse = 0 if dense else 1
         return left
-    sparse_speeds(table, work, work.best, work.speeds, m, blocks)
-    fr.mismatch(table, work, blocks, work.best, work.speeds, work.gap)
-    left = fr.residual(work.gap, work.best, m, work.facts.stretch)
     find_modes(table, work, m, blocks)
     if (
         left <= max(enough, RESIDUAL_ACCEPTED)
@@ -152,37 +144,25 @@ def _answer(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, 
     ):
         copy(work.best, work.kept, m)
         if make_least(table, work, m, blocks):
-            allowed = max(10.0 * left, enough)
-            shared = cross(table, work, m, blocks, np.inf, allowed, allowed)
-            if shared <= allowed:
+            cross(table, work, m, blocks, np.inf, enough, 0.0, SPARSE_RIDGE)
+            shared = judge_best(table, work, m, blocks)
+            if shared <= max(10.0 * left, max(enough, RESIDUAL_AT_ROUNDING)):
                 left = shared
             else:
                 copy(work.kept, work.best, m)
     table.sparse = 0 if dense else 1
-    work.facts.largest = _write(table, work, m, size)
-    _write_velocities(table, work, m, blocks, size)
+    work.facts.largest = _write(table, work, m)
+    _write_velocities(table, work, m, blocks)
     return left
 
 
 @internal
-def _absolute(work: ContactWorkspace, m: int, left: float):
-    """Return the residual ``left`` of work.best, for large forces relative to velocities of size one instead.
-
-    Large forces that press against each other may break the laws by much, and by little relatively to them.
-    """
-    largest = 0.0
-    for i in range(m):
-        largest = max(largest, abs(work.best[i]))
-    return left * largest if LARGE_FORCE < largest < np.inf else left
-
-
-@internal
-def _write_velocities(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, size: float):
+def _write_velocities(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
     """Write the velocities due to work.best, and their change in all components, to the table."""
     sparse_speeds(table, work, work.best, work.speeds, m, blocks)
-    copy_scaled(size, cp.parts_work(table.parts).speed, table.change, table.parts.velocities)
+    copy_scaled(work.facts.fast, cp.parts_work(table.parts).speed, table.change, table.parts.velocities)
     for i in range(m):
-        table.speeds[i] = work.speeds[i] * size / work.factors[i]
+        table.speeds[i] = work.speeds[i] * work.facts.fast / work.factors[i]
 
 
 @internal
@@ -196,13 +176,10 @@ def _solve_whole(
     target: float,
 ):
     """Write the contact forces of a problem with dense W to work.best; return their relative residual."""
-    most = MOST_RIDGE
-    for _ in range(-level):
-        most = 0.1 * min(most, SECOND_RIDGE)
-    left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
+    left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE, target)
     if enough < left < np.inf and remove_inconsistent_drift(table, work, m):
         copy(work.best, work.forces, m)
-        left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, most, target)
+        left = _newton(table, work, m, blocks, np.inf, LEAST_RIDGE, MOST_RIDGE, target)
     giving, sweeps = MOST_SHARING_RIDGE, SWEEPS
     for _ in range(level):
         if left <= enough or not left < np.inf:
@@ -210,7 +187,7 @@ def _solve_whole(
         _sweep(table, work, m, blocks, sweeps)
         work.facts.sweeps += sweeps
         sweeps *= 2
-        left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, most, target))
+        left = min(left, _newton(table, work, m, blocks, left, LEAST_RIDGE, MOST_RIDGE, target))
         if left > RESIDUAL_AT_ROUNDING:
             left = _share(table, work, m, blocks, left, giving)
             giving *= 0.1
@@ -251,7 +228,7 @@ def _share(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, l
 def _scale(
     table: ContactProblem, work: ContactWorkspace, delassus: Floats, m: int, blocks: int, stretch: float
 ):
-    """Write the scaled problem to ``work``, with b about one; return the size of b.
+    """Write the scaled problem to ``work``, with b about one, and the size of b to the facts.
 
     ``delassus`` is W, or its diagonal for rows in parts. Each block of rows has one factor, so that cones are kept.
     The square root of the trace of W is about ``stretch`` for each block.
@@ -269,6 +246,7 @@ def _scale(
         work.numbers[k] = table.numbers[k] if k < table.contacts else table.numbers[k] * unit
         at += n
     size = power_of_two(size)
+    work.facts.fast = size
     for k in range(table.contacts, blocks):
         work.numbers[k] /= size
     for i in range(m):
@@ -278,7 +256,6 @@ def _scale(
         work.forces[i] = table.forces[i] / (factor * size)
         for j in range(0 if sparse else m):
             work.delassus[i * m + j] = delassus[i * m + j] * factor * work.factors[j]
-    return size
 
 
 @internal

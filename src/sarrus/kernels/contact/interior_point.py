@@ -53,8 +53,11 @@ def solve_interior(
     least: float,
     target: float,
     start: float,
+    shifted: bool,
 ):
     """Iterate from forces and velocities of size ``start`` to the residual ``target``; return the smallest residual.
+
+    Unless ``shifted``, the shift is zero: a convex problem, with the same solution where no contact slides.
 
     Forces with a residual below ``least`` are written to work.best, those of the best iterate to work.forces.
     """
@@ -76,7 +79,7 @@ def solve_interior(
             break
         centre = dot(own.x, own.z, m + blocks) / degree
         clear(parts, room)
-        if not _linearize(table, work, room, own, blocks, centre, turns == 0):
+        if not _linearize(table, work, room, own, blocks, centre, turns == 0, shifted):
             break
         turns = max(0, turns - 1)
         if not factorize(parts, room):
@@ -154,6 +157,7 @@ def _linearize(
     blocks: int,
     centre: float,
     shifts: bool,
+    shifted: bool,
 ):
     """Write scaling, missed velocities and D of all blocks, and add them to the matrix; False outside of the cones."""
     at = 0
@@ -186,6 +190,8 @@ def _linearize(
             couple_block(table.parts, room, k, n, D)
             continue
         weight, tail = (number, fr.length(u + 1, n - 1)) if size > 1 else (1.0, 0.0)
+        if not shifted:
+            tail = 0.0
         missed[0] = u[0] / weight + tail - z[0]
         smooth = INTERIOR_SMOOTHING * centre
         rate = 1.0 / np.sqrt(tail * tail + smooth * smooth) if shifts and tail > 0.0 else 0.0

@@ -9,15 +9,25 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.vectors import add, axpy, copy
+from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, fill, is_finite
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.inconsistent_drift import make_parts_agree
 from sarrus.kernels.contact.interior_point import solve_interior
 from sarrus.kernels.contact.rows_in_parts import write_rows
-from sarrus.kernels.contact.sparse_problem import is_over, sparse_direction, sparse_speeds, sparse_sweep
+from sarrus.kernels.contact.sparse_problem import (
+    is_over,
+    sparse_direction,
+    sparse_speeds,
+    sparse_sweep,
+    sum_terms,
+)
 from sarrus.kernels.contact.tolerances import (
+    FURTHER_STRETCHES,
     FURTHER_TRIES,
+    LARGE_FORCE,
+    LAST_RIDGES,
     NEWTON_DECREASE,
+    PATIENT_STEPS,
     ROUGH_BY_SWEEPS,
     SPARSE_LEAST_STEP,
     SPARSE_MOST_RIDGE,
@@ -52,10 +62,110 @@ def solve_by_parts(
     """Write the contact forces with the smallest residual to work.best; return their residual.
 
     Newton's method starts at the forces of the table; where its residual is above ``good``, it starts anew as
-    `FURTHER_TRIES` says, if ``tries`` is not zero. Each iteration ends at the residual ``target``, or at
+    `FURTHER_TRIES` says, in up to ``tries`` units of forces. Each iteration ends at the residual ``target``, or at
     ``enough`` if it stagnates.
     """
+    first, units = work.facts.stretch, 1
+    left = _solve_in_units(table, work, m, blocks, 1.0 if tries > 0 else 0.0, enough, good, target)
+    for stretch in FURTHER_STRETCHES:
+        if units >= tries or left <= good or not left < np.inf or is_over(table):
+            break
+        _change_units(table, work, m, blocks, stretch)
+        left = _solve_in_units(table, work, m, blocks, first / stretch, enough, good, target)
+        units += 1
+    return left
+
+
+@internal
+def judge_best(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int):
+    """Write the velocities of the forces work.best to work.speeds, and return the residual of both.
+
+    Velocities count relatively to what the velocities of their block are sums of, forces relatively to the largest one,
+    in units in which rows have size one: forces far above b that press against each other hide no velocity elsewhere.
+    """
+    sparse_speeds(table, work, work.best, work.speeds, m, blocks)
+    largest, worst, at, terms = 1.0, 0.0, 0, work.ahead_speeds
+    weight = work.facts.stretch * work.facts.stretch
+    for i in range(m):
+        largest = max(largest, weight * abs(work.best[i]))
+    if not largest < np.inf or not is_finite(work.speeds, m):
+        return np.inf
+    sum_terms(table, work, work.best, terms, blocks)
+    copy_scaled(weight / largest, work.best, work.ahead, m)
+    for k in range(blocks):
+        n, cone, rate = table.sizes[k], k < table.contacts, 1.0
+        for i in range(at, at + n):
+            rate = max(rate, terms[i])
+        number = work.numbers[k] if cone else work.numbers[k] * weight / largest
+        copy_scaled(1.0 / rate, work.speeds + at, terms + at, n)
+        fr.beside(cone, number, work.ahead + at, terms + at, n, work.small)
+        fr.project(cone, number, work.small, n, work.ahead_gap)
+        for i in range(n):
+            worst = max(worst, abs(work.ahead[at + i] - work.ahead_gap[i]))
+        at += n
+    return worst
+
+
+@internal
+def _change_units(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, stretch: float):
+    """Change the units to those of rows longer by the factor ``stretch`` than rows of size one; start at work.best.
+
+    Newton's method and sweeps depend on the unit of forces, solutions do not. Large forces are left for zero: they may
+    have pressed against each other beyond any solution.
+    """
+    ratio, largest = stretch / work.facts.stretch, 0.0
+    square = 1.0 / (ratio * ratio)
+    work.facts.stretch, work.facts.fast = stretch, work.facts.fast * ratio
+    for i in range(m):
+        work.factors[i] *= ratio
+        work.best[i] *= square
+        largest = max(largest, abs(work.best[i]) * stretch * stretch)
+    for k in range(table.contacts, blocks):
+        work.numbers[k] *= square
+    if largest > LARGE_FORCE:
+        fill(work.best, 0.0, m)
+    copy(work.best, work.forces, m)
+
+
+@internal
+def _solve_in_units(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    start: float,
+    enough: float,
+    good: float,
+    target: float,
+):
+    """Write the forces with the smallest residual of all starts in the present units to work.best; return it."""
     write_rows(table, work, blocks)
+    left = _solve_from_starts(table, work, m, blocks, start, enough, good, target)
+    if not exists(table.ask):
+        return left
+    judged = judge_best(table, work, m, blocks)
+    for ridge in LAST_RIDGES:
+        if judged <= good or not left < SPARSE_NEAR:
+            break
+        copy(work.best, work.forces, m)
+        left = min(left, cross(table, work, m, blocks, left, good, 0.0, ridge))
+        judged = judge_best(table, work, m, blocks)
+    return judged
+
+
+@internal
+def _solve_from_starts(
+    table: ContactProblem,
+    work: ContactWorkspace,
+    m: int,
+    blocks: int,
+    start: float,
+    enough: float,
+    good: float,
+    target: float,
+):
+    """Write the forces with the smallest residual of all starts to work.best; return it."""
+    steps = SPARSE_STEPS if start == 0.0 or start == 1.0 else PATIENT_STEPS
     _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
     left = _note(work, m, np.inf, np.inf)
     if left <= max(target, enough if exists(table.ask) else 0.0):
@@ -65,17 +175,17 @@ def solve_by_parts(
         if left <= enough:
             return left
     sparse_sweep(table, work, blocks, FIRST_SWEEPS)
-    found = _descend(table, work, m, blocks, left, enough, target)
+    found = _descend(table, work, m, blocks, left, enough, target, steps)
     if found < left:
         left, work.facts.stage = found, cp.NEWTON
     if enough < left < np.inf and make_parts_agree(table, work, m, blocks):
         copy(work.best, work.forces, m)
-        left = _descend(table, work, m, blocks, np.inf, enough, target)
+        left = _descend(table, work, m, blocks, np.inf, enough, target, steps)
     if enough < left < SPARSE_NEAR:
         copy(work.best, work.forces, m)
-        left = min(left, cross(table, work, m, blocks, left, enough, target))
+        left = min(left, cross(table, work, m, blocks, left, enough, target, SPARSE_RIDGE))
     for aim, begin, sweeps in FURTHER_TRIES:
-        if tries == 0 or left <= good or not left < np.inf or is_over(table):
+        if start == 0.0 or left <= good or not left < np.inf or is_over(table):
             break
         if sweeps > 0:
             copy(work.best, work.forces, m)
@@ -83,15 +193,17 @@ def solve_by_parts(
                 if not is_over(table):
                     sparse_sweep(table, work, blocks, FIRST_SWEEPS)
             work.facts.sweeps += sweeps
-            found = _descend(table, work, m, blocks, left, enough, target)
+            found = _descend(table, work, m, blocks, left, enough, target, steps)
             stage = cp.SWEEPS
         else:
-            found = solve_interior(table, work, m, blocks, left, max(aim, enough), begin)
+            found = solve_interior(
+                table, work, m, blocks, left, max(aim, enough), start * abs(begin), begin > 0.0
+            )
             stage = cp.INTERIOR
         if found < left:
             left, work.facts.stage = found, stage
         if left > enough:
-            left = min(left, cross(table, work, m, blocks, left, enough, target))
+            left = min(left, cross(table, work, m, blocks, left, enough, target, SPARSE_RIDGE))
     return left
 
 
@@ -143,6 +255,7 @@ def _descend(
     least: float,
     enough: float,
     target: float,
+    steps: int,
 ):
     """Iterate Newton's method with a line search from work.forces; return the smallest residual.
 
@@ -153,7 +266,7 @@ def _descend(
     square, found = _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap), np.inf
     for k in range(cp.REMEMBERED):
         work.squares[k] = square
-    for step in range(SPARSE_STEPS):
+    for step in range(steps):
         left = _note(work, m, found, least)
         ridge = max(SPARSE_RIDGE, min(SPARSE_MOST_RIDGE, left))
         if (
@@ -191,6 +304,7 @@ def cross(
     least: float,
     enough: float,
     target: float,
+    ridge: float,
 ):
     """Iterate whole Newton steps from work.forces; return the smallest residual.
 
@@ -203,7 +317,7 @@ def cross(
         if (
             _ends(left, found, enough, target)
             or is_over(table)
-            or not sparse_direction(table, work, m, blocks, SPARSE_RIDGE)
+            or not sparse_direction(table, work, m, blocks, ridge)
         ):
             return min(left, found)
         found = min(left, found)

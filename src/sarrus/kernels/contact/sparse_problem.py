@@ -109,6 +109,35 @@ def sparse_speeds(table: ContactProblem, work: ContactWorkspace, r: Floats, u: F
 
 
 @internal
+def sum_terms(table: ContactProblem, work: ContactWorkspace, r: Floats, out: Floats, blocks: int):
+    """Write |b| + |G| |K Gᵀ| |r| (m) to ``out``: the sums of the absolute terms of u = W r + b."""
+    parts, at = table.parts, 0
+    room = cp.parts_work(parts)
+    fill(room.speed, 0.0, parts.velocities)
+    for k in range(blocks):
+        n = table.sizes[k]
+        for link in range(int(room.first[k]), int(room.first[k + 1])):
+            c = int(room.joined[link])
+            width, columns = width_of(parts, c), room.compliance_column + int(room.column_place[link])
+            for i in range(n * width):
+                room.speed[parts.starts[c] + i % width] += abs(columns[i] * r[at + i // width])
+        at += n
+    at = 0
+    for k in range(blocks):
+        n = table.sizes[k]
+        for i in range(at, at + n):
+            out[i] = abs(work.velocities[i])
+        for link in range(int(room.first[k]), int(room.first[k + 1])):
+            if room.row_place[link] < 0.0:
+                continue
+            c = int(room.joined[link])
+            width, own = width_of(parts, c), room.own + int(room.row_place[link])
+            for i in range(n * width):
+                out[at + i // width] += abs(own[i]) * room.speed[parts.starts[c] + i % width]
+        at += n
+
+
+@internal
 def sparse_direction(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, ridge: float):
     """Write the Newton step δ (m) to work.way; return False if the system is singular."""
     parts, way, at = table.parts, work.way, 0

@@ -117,9 +117,6 @@ LEAST_RIDGE = 1e-16
 # the residual, so that steps far from the solution are short and equal on redundant rows.
 MOST_RIDGE = 10.0
 
-# [1, of the diagonal of W] The largest ridge of the k-th repeated solve is this times 10⁻ᵏ.
-SECOND_RIDGE = 1e-8
-
 # [1, over the residual] With residual e the ridge is e min(1, 1e3 e): steps converge quadratically once e
 # is below 1e-3.
 SMALL_RESIDUAL_FACTOR = 1e3
@@ -312,11 +309,17 @@ SPARSE_STRETCH = 2.0
 # [1, of the diagonal of W] Smallest ridge of the steps of large problems: the solve leaves six digits of a step.
 SPARSE_RIDGE = 1e-6
 
+# [1, of the diagonal of W] Ridges of the last steps to forces that press against each other.
+LAST_RIDGES = (1e-6, 1e-9, 1e-11)
+
 # [1, of the diagonal of W] Largest ridge of steps with a line search; in between the ridge is the residual.
 SPARSE_MOST_RIDGE = 1e-2
 
 # [steps] Steps with a line search at most.
 SPARSE_STEPS = 15
+
+# [steps] The same in further units of forces.
+PATIENT_STEPS = 60
 
 # [1, of the whole step] Shortest step of the line search.
 SPARSE_LEAST_STEP = 1e-3
@@ -333,10 +336,16 @@ SPARSE_STAGNATION = 0.5
 
 # [1, of the largest term of a law of contact; 1, in the units of the problem; sweeps] Further starts of Newton's
 # method, one after the other until it converges: at the answer of the interior-point method, the residual up to which
-# it goes and the forces and velocities at which it begins; or at the best forces after so many sweeps.
+# it goes and the forces and velocities at which it begins, below zero without the shift; or at the best forces after so
+# many sweeps.
 FURTHER_TRIES = (
     (0.0, 0.0, 80), (1e-4, 1.0, 0), (1e-5, 0.25, 0), (0.0, 0.0, 300), (1e-6, 4.0, 0), (0.0, 0.0, 1000),
+    (1e-11, -1.0, 0),
 )  # fmt: skip
+
+# [1, of the rows of small problems] Further lengths of rows: where no start has converged, all begin anew with
+# another unit of forces. Many contacts of few bodies that press against each other need it.
+FURTHER_STRETCHES = (4.0, 0.5, 16.0, 1.0, 64.0, 0.25, 8.0, 128.0, 2.0, 32.0, 512.0, 0.0625, 1024.0, 0.03125)
 
 # [steps] Steps of the interior-point method at most: it takes 5 to 20.
 INTERIOR_STEPS = 40

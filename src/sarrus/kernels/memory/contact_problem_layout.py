@@ -14,7 +14,7 @@ OPEN, STICKING, SLIDING = 0, 1, 2
 START, SWEEPS, NEWTON, INTERIOR = 0, 1, 2, 3
 # Outcomes of a contact problem.
 SOLVED, UNSOLVED = 0, 1
-# Largest number of rows of an island for a dense W, and for cone programs as a fallback of Newton's method.
+# Largest number of rows of an island for a dense W.
 MANY = 96
 # Added to the level of a call for a rough solution, with a residual of `ROUGH_RESIDUAL`.
 ROUGH = 1000
@@ -160,7 +160,7 @@ class ContactProblem(Record, of=int):
     delassus: Floats  # W (m × m), symmetric; of a sparse problem its diagonal
     sparse: int  # 1 if rows are stored in parts
     dense: Floats  # W (m × m) of a problem with an ``ask`` and rows in parts, or none
-    lenient: int  # 1 if cone programs have failed, too
+    lenient: int  # 1 if the solver for answers has failed, too
     parts: Annotated[Any, Parts]
     velocities: Floats  # b
     ask: Annotated[Any, ContactAsk]  # what is asked for, or none
@@ -184,6 +184,7 @@ class ContactFacts(Record):
     sweeps: float  # over all blocks
     stage: float  # the last one that found better forces
     largest: float  # largest force, in units of the rows
+    fast: float  # size of b, in units of the rows
     stretch: float  # root of the trace of the scaled W of each block
     indefinite: float  # 1 if the inertia is not positive definite
     redundant: float  # 1 if active rows are redundant
