@@ -10,6 +10,7 @@ from sarrus.dynamics.system import System
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.model.mechanism.surface_contacts import places
 from sarrus.motion.inputs.run_options import AUTO, Stepping
+from sarrus.motion.inputs.tolerances import MOST_PLACES
 
 
 def with_closed_forms(
@@ -17,20 +18,30 @@ def with_closed_forms(
 ) -> System:
     """Return the system in which all contacts between geometries have gaps in closed form; or itself.
 
-    Raises `ArgumentError` with ``what`` needs them, the pair, and what to do ``otherwise``, if a pair has none.
+    Raises `ArgumentError` with ``what`` needs them, the pair, and what to do ``otherwise``, if a pair has none, or if
+    there are too many.
     """
     if not system.contact_geometries:
         return system
     mechanism = system.mechanism
     assert mechanism is not None  # only a mechanism has geometries
+    count = 0
     for pair in mechanism.geometry_pairs:
-        if not places(pair, mechanism.geoms):
+        found_places = places(pair, mechanism.geoms)
+        count += len(found_places) if pair.name in system.contact_geometries else 0
+        if not found_places:
             kinds = " and ".join(mechanism.geoms[name].kind for name in (pair.geom1, pair.geom2))
             raise ArgumentError(
                 f"{system.name}: {what} takes contacts between geometries with gaps in closed form, and {pair.name!r} "
                 f"({kinds}) has none: {otherwise}",
                 element=pair.name,
             )
+    if count > MOST_PLACES:
+        raise ArgumentError(
+            f"{system.name}: {what} takes contacts between geometries with gaps in closed form, and those of "
+            f"{len(system.contact_geometries)} pairs have {count} places, too many to compile: {otherwise}",
+            element=system.contact_geometries[0],
+        )
     found = system.model.cached("contacts in closed form", lambda: _model(system))
     values = {name: system.parameters[name] for name in found.parameter_values() if name in system.parameters}
     return System.of_model(found, values, system.options)
