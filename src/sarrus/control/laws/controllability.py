@@ -107,9 +107,9 @@ def controllability_at(
     rank = constraint_rank(system, q, velocity, t, jacobian)
     basis = at_rank(jacobian, rank).null
     if held is not None:
-        columns = system.characteristic.columns
-        sizes = np.abs(held / columns).max(axis=1, keepdims=True)
-        basis = basis @ ranked(held / sizes @ basis, relative=RANK_CUT).null
+        sizes = np.abs(held / system.characteristic.columns).max(axis=1, keepdims=True)
+        rows = held / np.where(sizes > 0.0, sizes, 1.0)
+        basis = basis @ ranked(rows @ basis, cut=RANK_CUT * dense.norm(rows)).null
     actuation = driving_matrix(system, q, velocity, t)
     reach = ranked(basis.T @ actuation, FINE_RANK_CUT * dense.norm(actuation))
     lost, found, dof = basis @ reach.left_null, reach.rank, basis.shape[1]

@@ -64,14 +64,11 @@ class Law:
 
     Limits are those of ``options`` (`LawOptions`, or each by its name), by default those of the mechanism's actuators.
     They are never exceeded; if a limit prevents the demands, levels give way to it, the last one first.
-
     ``sr.simulate(control=law)`` runs the law in the compiled loop, with or without a ``sample_time``. ``settings``
     holds its gains and targets by name: assignment to an item compiles nothing.
-
-    Contacts that are constraints are active as the parameters say. Contacts with Coulomb friction, contacts between
-    geometries, ropes, transmissions with losses, limits of joints and dry friction of the model act as they do at the
-    state (`sarrus.kernels.laws.plant_contacts`): forward dynamics with u gives the accelerations of the law. Contacts
-    between geometries without a gap in closed form act in calls, not in runs.
+    Contacts that are constraints are active as the parameters say. Other contacts, ropes, limits of joints and dry
+    friction of the model act as they do at the state (`sarrus.kernels.laws.plant_contacts`): forward dynamics with u
+    gives the accelerations of the law. Geometries without a gap in closed form act in calls, not in runs.
 
     Threads may share a law: calls wait for each other, and a simulation works on a `copy`. The memory from sample to
     sample exists once per law: a thread that samples a law itself needs a copy.
