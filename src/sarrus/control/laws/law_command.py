@@ -30,8 +30,8 @@ def command_of(law: Any, q: ArrayLike, v: ArrayLike, t: float) -> Command:
     if outcome == "exact" and not achieved:
         outcome = "unreachable" if acting is None or not acting.pressed else "relaxed"
     status = Status.OK if achieved else Status.NOT_ACHIEVABLE
-    if acting is not None and not refuses:
-        otherwise = acting.differs(q, v, u, t)
+    if law.plant is not None and not refuses:
+        otherwise = law.plant.differs(q, v, u, t)
         status = Status.NOT_ACHIEVABLE if otherwise else status
     if what_was_open(law, q, t):
         status = Status.NOT_CLOSED

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sarrus.base.arrays import Array
+from sarrus.base.errors import ArgumentError
 from sarrus.control.laws.demands import Demand
 from sarrus.control.laws.explanation import LimitUse
 from sarrus.control.laws.law_arrays import LawArrays
@@ -28,6 +29,7 @@ from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import plant_contact_layout as pl
+from sarrus.kernels.memory import state_contacts_layout as sl
 from sarrus.kernels.memory.record import view_fields
 
 _MODES = {pl.OPEN: Mode.OPEN, pl.UNDECIDED: Mode.OPEN, pl.HELD: Mode.STICKING, pl.SLIDING: Mode.SLIDING}
@@ -152,7 +154,8 @@ class PlantContacts:
         plant.of_law, plant.plain, plant.model = base, law.plain_kernel.address, self._work.table
         plant.state, plant.n_out = self._touching._given, law.native.n_out  # noqa: SLF001
         plant.blocks, plant.rows, plant.given = blocks, rows, self._given
-        plant.hard = options.hard
+        self._opposite = np.array([one.opposite_flank for one in self.elements], dtype=np.int64)
+        plant.opposite, plant.hard = self._opposite, options.hard
         plant.told = ll.PER_LEVEL * int(table.n_levels)
         sizes = pl.plant_sizes(plant, nv, nu)
         self._room = np.zeros(sum(sizes))
@@ -239,17 +242,20 @@ class PlantContacts:
 
     def differs(self, q: ArrayLike, v: ArrayLike, u: Array, t: float) -> str:
         """Return why forward dynamics with u does not give the acceleration of the law; "" if it does."""
-        system = self.law.system
-        found = system.forward_dynamics(q, v, u, t, throw=False)
-        if found.status.ok or found.status.name in ("SINGULAR", "INCONSISTENT"):
-            own, size = self.room.acceleration, system.characteristic.columns
-            plant = np.array(found.a)
-            away = np.abs(size * (plant - own)).max(initial=0.0)
-            if away <= SAME_ACCELERATION * (1.0 + np.abs(size * own).max(initial=0.0)):
-                return ""
+        system, facts = self.law.system, self.room.facts
+        if not (self.acts or facts.code in (sl.CLOSING, sl.DEEP)):
+            return ""
+        try:
+            found = system.forward_dynamics(q, v, u, t, throw=False)
+        except ArgumentError as error:  # a contact is deep below its plane
+            return str(error)
+        own, size = self.room.acceleration, system.characteristic.columns
+        if found.contacts is not None and not found.contacts.status.ok:
+            return f"the plant has no acceleration with these controls: {found.contacts.message}"
+        away, most = (float(np.abs(size * x).max(initial=0.0)) for x in (np.array(found.a) - own, own))
+        if not self.acts or away <= SAME_ACCELERATION * (1.0 + most):
+            return ""
         modes = {} if found.contacts is None else found.contacts.modes
         other = [name for name, mode in self.modes.items() if modes.get(name, mode) is not mode]
-        if not found.status.ok:
-            return f"the plant has no acceleration with these controls: {found.message}"
-        named = ", ".join(f"{name!r} {modes[name].name.lower()}" for name in other) or "other forces"
-        return f"with these controls the plant moves otherwise: {named}"
+        named = ", ".join(f"{name!r} is {modes[name].name.lower()}" for name in other)
+        return f"with these controls the plant moves otherwise: {named or 'its forces are others'}"

@@ -97,8 +97,28 @@ def _ask(table: LawTable, room: PlantRoom):
             push = max(push, abs(room.forces[at]))
     for b in range(int(facts.active)):
         _decide(table, room, b, UNPULLED * push)
+    _leave_flanks(table, room)
     fill(room.nearest, np.nan, table.actuators)
     return _press(table, room) if pressed else code
+
+
+@internal
+def _leave_flanks(table: LawTable, room: PlantRoom):
+    """Open one of two opposite closed flanks, the one that pushes less; another try has the other one open."""
+    plant = table.contacts.plant
+    for b in range(int(room.facts.active)):
+        k, at, n, _, _, _ = law_of(table, room, b)
+        other = plant.opposite[k]
+        for c in range(b if other >= 0 and room.modes[k] != pl.OPEN else 0):
+            j, start, _, _, _, _ = law_of(table, room, c)
+            if j != other or room.modes[j] == pl.OPEN:
+                continue
+            first = room.forces[at] > room.forces[start]
+            stays, goes = (k, j) if first else (j, k)
+            row = start if first else at
+            room.beyond[stays], room.beyond[goes] = pl.OPEN, room.modes[goes]
+            room.modes[goes] = pl.OPEN
+            copy(room.directions + row, room.retried + row, n)
 
 
 @internal
@@ -136,7 +156,8 @@ def _solve_plainly(table: LawTable, work: LawWorkspace, rank: int, total: int):
 def _decide(table: LawTable, room: PlantRoom, b: int, least: float):
     """Set the mode of active block b from the accelerations of its rows; forces within ``least`` are none.
 
-    Where the law of its force does not allow its force, ``beyond`` is 1, and ``retried`` is the slip against it.
+    Where the law of its force does not allow its force, ``beyond`` is the mode of another try, and ``retried`` the slip
+    against it.
     """
     facts = room.facts
     k, at, _, _, dry, going = law_of(table, room, b)

@@ -27,7 +27,7 @@ from sarrus.kernels.platform.pointers import exists, internal, table_at
 def survey(table: LawTable, room: PlantRoom):
     """Sort all blocks at the state in the input of the law; return False if none of them takes part."""
     plant, facts = table.contacts.plant, room.facts
-    facts.acts = 0.0
+    facts.acts = facts.code = 0.0
     if plant.off == 1:
         return False
     model = table_at(plant.model)

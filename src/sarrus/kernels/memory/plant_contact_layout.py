@@ -22,6 +22,7 @@ class PlantTable(Record, of=int):
     rows: int  # of all of these
     told: int  # entries that tell about the levels
     hard: int  # levels of the law before the final soft ones
+    opposite: Integers  # of each block: the opposite flank, of which at most one pushes; −1: none
     given: Floats  # `sarrus.kernels.memory.law_contact_layout.Physics` of the law without these contacts
     work: Floats
 
@@ -61,7 +62,9 @@ class PlantRoom(NamedTuple):
     block_of: Any  # block of the model of each active block
     unknown: Any  # first unknown of each active block, −1: none
     directions: Any  # of each row: of slip, or the sign of dry friction
-    beyond: Any  # of each block of the model: 1 if the demands need a force that its law does not allow
+    beyond: (
+        Any  # of each block of the model: mode in another try, where its law does not allow the force; or 0
+    )
     forces: Any  # of each row: its force in the solution without the laws of contact
     retried: Any  # of each row: direction of slip in another try
     first_modes: Any  # of each block of the model, at the first try
