@@ -279,9 +279,13 @@ def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[s
         if found.success:
             served += 1
             assert_allclose(own, a, atol=1e-9 * (1.0 + np.abs(a).max()), err_msg=f"seed {seed}")
+            if len(names) == system.nv:  # inverse dynamics has the same controls
+                assert_allclose(found.u, system.inverse_dynamics(q, v, a).u, rtol=1e-4, atol=1e-4)
         else:
             assert found.conflict, (seed, found.message)
             assert np.abs(own - a).max() > 1e-6, seed
+            if len(names) == system.nv:
+                assert not system.inverse_dynamics(q, v, a, throw=False).status.ok, seed
     assert served >= {"chain": 6, "gantry": 8, "hoist": 14}[make.__name__]
 
 
@@ -322,6 +326,40 @@ def test_a_robot_on_its_feet(quadruped: sr.System, a: tuple[float, ...]) -> None
     else:
         assert not found.success
         assert found.conflict
+
+
+def test_a_robot_stands_up(quadruped: sr.System) -> None:
+    """In a run by events its feet stick, and the law has the modes of the run."""
+    q = quadruped.neutral()
+    q[2] = 0.5
+    height = control.Task(control.centre_of_mass(), [0.0, 0.0, 0.47], 100.0, 20.0, name="com")
+    level = control.Task(control.orientation("trunk"), [0.0, 0.0, 0.0], 100.0, 20.0, name="trunk")
+    run = sr.simulate(quadruped, q, duration=0.4, control=control.TaskHierarchy(quadruped, [height, level]))
+    mass = 7.0
+    start = (5.0 * 0.5 + 4 * 0.2 * 0.5 + 4 * 0.3 * 0.5) / mass
+    free = 0.47 + (start - 0.47) * (1.0 + 10.0 * run.t) * np.exp(-10.0 * run.t)
+    found = [quadruped.centroidal(*state).centre[2] for state in zip(run.q, run.v)]
+    assert_allclose(found, free, atol=1e-8)
+    assert np.abs(run.contact_forces[:, 1:12:3]).max() < 0.6 * run.contact_forces[:, 0:12:3].min()
+
+
+def test_a_law_with_contacts_of_its_own() -> None:
+    """Forces of contacts that are constraints and friction of the legs are unknowns of one law."""
+    made = sr.Mechanism("hopper")
+    made.add_body("trunk", 5.0, inertia=(0.2,) * 3)
+    made.add_body("leg", 1.0, inertia=(0.1,) * 3)
+    made.add_joint("height", "prismatic", "world", "trunk", axis=(0, 0, 1))
+    made.add_joint("leg", "prismatic", "trunk", "leg", axis=(0, 0, 1), friction=4.0)
+    made.add_contact("foot", "leg", (0, 0, -0.5), friction="frictionless", active=True)
+    made.add_actuator("push", "leg")
+    system = sr.System(made)
+    jump = control.LeggedController(
+        system, [control.Task(["height"], lambda t: 0.5 * t * t, 0.0, 0.0, name="up")], soft_share=1.0
+    )
+    found = jump.solve([0.5, 0.0], [0.0, 0.0])
+    assert found.u[0] == pytest.approx(-(5.0 * (G + 1.0) + 4.0))  # the leg gets longer against its friction
+    assert found.contact_forces["foot"][0] == pytest.approx(6.0 * G + 5.0)
+    assert system.forward_dynamics([0.5, 0.0], [0.0, 0.0], found.u).a == pytest.approx([1.0, -1.0])
 
 
 def test_controllability_of_what_is_held(quadruped: sr.System, pendulum: sr.System, block: sr.System) -> None:

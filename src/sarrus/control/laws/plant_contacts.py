@@ -38,10 +38,13 @@ _MODES = {pl.OPEN: Mode.OPEN, pl.UNDECIDED: Mode.OPEN, pl.HELD: Mode.STICKING, p
 def contacts_of_plant(law: Any, options: LawOptions) -> PlantContacts | None:
     """Return what a law knows of contacts, stops and dry friction of its model; None if there are none to know."""
     system, limits, own = law.system, law.limits, law.own_contacts
-    if not (options.contacts and (contact_elements(system) or system.contact_geometries)):
+    known = contact_elements(system)
+    if not (options.contacts and (known or system.contact_geometries)):
+        return None
+    if any(one.static == np.inf for one in known):  # in steps in time only
         return None
     soft = options.first_soft(law.name, law.levels) if limits is None else int(limits.table.first_soft)
-    known = Known(
+    more = Known(
         constraints=options.constraints or ConeRows(np.zeros((0, law.unknowns)), np.zeros(0), 0),
         hold=options.hold,
         first_soft=soft,
@@ -51,9 +54,9 @@ def contacts_of_plant(law: Any, options: LawOptions) -> PlantContacts | None:
         places=() if own is None else tuple((system.nu + p.start, p.stop - p.start) for p in own.places),
     )
     if limits is not None:
-        return PlantContacts(law, limits.arrays["physics"], known)
+        return PlantContacts(law, limits.arrays["physics"], more)
     given = options.physics(law.name, system, law.unknowns, len(law.levels), unit=law.unit)
-    return PlantContacts(law, given, known)
+    return PlantContacts(law, given, more)
 
 
 class Known(NamedTuple):
@@ -241,9 +244,16 @@ class PlantContacts:
         return f"{one.what} {one.name!r}"
 
     def differs(self, q: ArrayLike, v: ArrayLike, u: Array, t: float) -> str:
-        """Return why forward dynamics with u does not give the acceleration of the law; "" if it does."""
+        """Return why forward dynamics with u does not give the acceleration of the law; "" if it does.
+
+        Forward dynamics is no judge where it has no contacts, as at rigid configurations, nor of laws that say
+        themselves which contacts are closed.
+        """
         system, facts = self.law.system, self.room.facts
-        if not (self.acts or facts.code in (sl.CLOSING, sl.DEEP)):
+        if facts.unsettled:
+            return "no modes of the contacts were found with which the law and the laws of contact agree"
+        acts = self.acts and self.law.own_contacts is None
+        if not (acts or facts.code in (sl.CLOSING, sl.DEEP)):
             return ""
         try:
             found = system.forward_dynamics(q, v, u, t, throw=False)
@@ -252,8 +262,10 @@ class PlantContacts:
         own, size = self.room.acceleration, system.characteristic.columns
         if found.contacts is not None and not found.contacts.status.ok:
             return f"the plant has no acceleration with these controls: {found.contacts.message}"
+        if found.contacts is None and not found.status.ok:
+            return ""
         away, most = (float(np.abs(size * x).max(initial=0.0)) for x in (np.array(found.a) - own, own))
-        if not self.acts or away <= SAME_ACCELERATION * (1.0 + most):
+        if not acts or away <= SAME_ACCELERATION * (1.0 + most):
             return ""
         modes = {} if found.contacts is None else found.contacts.modes
         other = [name for name, mode in self.modes.items() if modes.get(name, mode) is not mode]
