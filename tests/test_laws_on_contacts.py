@@ -80,6 +80,17 @@ def test_a_stop_pushes_only(pendulum: sr.System) -> None:
         accelerating(pendulum, ["turn"], np.array([3.0])).solve([1.0], [0.0])
 
 
+def test_a_joint_that_neither_motor_nor_friction_can_hold(pendulum: sr.System) -> None:
+    """It falls against its friction, with all that the motor has; the limit of the motor is named."""
+    law = control.ComputedTorque(pendulum, ["turn"], 0.2, limits=(-5.0, 5.0))
+    found = law.solve([0.2], [0.0], throw=False)
+    assert (found.outcome, found.modes["turn.friction"]) == ("relaxed", Mode.SLIDING)
+    assert found.conflict == ("actuator 'motor'",)
+    a = (5.0 + FRICTION - MASS * G * LENGTH * np.cos(0.2)) / (INERTIA + MASS * LENGTH**2)
+    assert found.u == pytest.approx([5.0])
+    assert pendulum.forward_dynamics([0.2], [0.0], found.u).a == pytest.approx([a])
+
+
 @pytest.mark.parametrize("sample_time", [None, 1e-3])
 def test_a_pendulum_follows_its_path(pendulum: sr.System, sample_time: float | None) -> None:
     """From rest to rest, within the error of the run; friction that is not known would leave F / (I k)."""

@@ -213,9 +213,12 @@ def _choose(table: LawTable, room: PlantRoom, request: int):
         beyond = beyond or room.beyond[k] != 0.0
     copy(room.modes, room.first_modes, plant.blocks)
     code = _settle(table, room, request)
-    if not beyond or (code >= 0 and table.contacts.report[0] == cn.EXACT and room.facts.unsettled == 0.0):
+    lost = _is_lost(table, code)
+    if lost and not beyond:
+        return _let_slip(table, room, request)
+    if not beyond or (not lost and table.contacts.report[0] == cn.EXACT and room.facts.unsettled == 0.0):
         return code
-    first, unsettled = code, room.facts.unsettled
+    unsettled = room.facts.unsettled
     copy(table.answer + (table.nu + 1), room.misses, ll.PER_LEVEL * table.n_levels)
     copy(room.first_modes, room.modes, plant.blocks)
     for b in range(int(room.facts.active)):
@@ -225,9 +228,42 @@ def _choose(table: LawTable, room: PlantRoom, request: int):
         if room.beyond[k] == pl.SLIDING:
             copy(room.retried + at, room.directions + at, n)
     code = _settle(table, room, request)
-    if first < 0 or (code >= 0 and room.facts.unsettled <= unsettled and _misses_less(table, room)):
+    again = _is_lost(table, code)
+    if lost and again:
+        copy(room.first_modes, room.modes, plant.blocks)
+        return _let_slip(table, room, request)
+    if lost or (not again and room.facts.unsettled <= unsettled and _misses_less(table, room)):
         return code
     copy(room.first_modes, room.modes, plant.blocks)
+    return _settle(table, room, request)
+
+
+@internal
+def _is_lost(table: LawTable, code: int):
+    """Tell whether no solution within all limits was found, even if joints are damped."""
+    return code < 0 or table.contacts.report[0] == cn.DAMPED
+
+
+@internal
+def _let_slip(table: LawTable, room: PlantRoom, request: int):
+    """Solve the law where no forces within all limits hold what is at rest: it slides as it would without friction."""
+    for b in range(int(room.facts.active)):
+        k, at, n, _, dry, _ = law_of(table, room, b)
+        room.beyond[k] = 0.0
+        if room.modes[k] == pl.HELD and friction_of(table, room, b, False) > 0.0:
+            room.beyond[k] = pl.SLIDING
+            room.modes[k] = pl.OPEN if dry else pl.SLIDING
+            fill(room.directions + at, 0.0, n)
+    lay_equations(table, room, False)
+    rank, total = prepared(table, ll.law_workspace(table))
+    code = within_limits(table, rank, total, request)
+    if _is_lost(table, code):
+        return code
+    accelerate(table, room, rank)
+    for b in range(int(room.facts.active)):
+        k, _, _, _, _, _ = law_of(table, room, b)
+        if room.beyond[k] != 0.0:
+            room.modes[k] = pl.SLIDING if _slips(table, room, b) else pl.HELD
     return _settle(table, room, request)
 
 
@@ -256,7 +292,7 @@ def _settle(table: LawTable, room: PlantRoom, request: int):
         if rank < 0:
             return rank
         code = within_limits(table, rank, total, request)
-        if code < 0:
+        if _is_lost(table, code):
             return code
         accelerate(table, room, rank)
         changed = False
