@@ -72,7 +72,6 @@ class PlantRoom(NamedTuple):
     rests: Any  # where the next row of each of the last levels goes
     rates: Any  # of each row: its acceleration
     bias: Any  # of each row
-    normal: Any  # nv: rows of an unknown
     acceleration: Any  # nv
     slid: Any  # nv: force of dry friction that slides at the state
     force: Any  # nv: forces without actuators and contacts
@@ -86,7 +85,7 @@ def plant_sizes(plant: Any, nv: Any, actuators: Any) -> Any:
     return PlantRoom(
         facts=N_FACTS, modes=blocks, pressed=blocks, block_of=blocks, unknown=blocks, directions=rows,
         beyond=blocks, forces=rows, retried=rows, first_modes=blocks, misses=plant.told, rests=RESTS, rates=rows,
-        bias=rows, normal=nv, acceleration=nv, slid=nv, force=nv, nearest=actuators, rows=rows * nv,
+        bias=rows, acceleration=nv, slid=nv, force=nv, nearest=actuators, rows=rows * nv,
     )  # fmt: skip
 
 
