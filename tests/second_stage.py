@@ -218,6 +218,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_no_law_breaks_its_limits[platform]",
     ),
     "test_laws_of_switched_constraints.py": ("test_c_and_casadi_follow_the_brake",),
+    "test_laws_on_contacts.py": ("test_a_robot_stands_up", "test_random_scenes"),
     "test_legged_controller.py": (
         "test_contacts_that_switch_at_once_make_the_controls_jump_unless_their_rate_is_limited",
     ),

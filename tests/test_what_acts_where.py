@@ -103,8 +103,9 @@ def freedoms(system: sr.System) -> tuple[object, ...]:
 
 
 def law(system: sr.System) -> np.ndarray:
-    """Return the controls of a law that wants to go up, without knowing what is there."""
-    return control.ProjectedInverseDynamics(system, ["z", "x"], lambda t: [1.0, 0.0])(Q, V)
+    """Return the controls of a law that lets the block neither rise nor fall."""
+    path = control.ProjectedInverseDynamics(system, ["z", "x"], [0.0, 0.0], damping=0.0)
+    return path(Q, V)
 
 
 def environment(system: sr.System) -> np.ndarray:
@@ -181,7 +182,7 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
     "`impact`": ([lambda s: sr.impact(s, Q, [0.5, -1.0]).v], [sr.impact]),
     "`control` laws, `controllability`": (
         [law, lambda s: control.controllability(s, Q).dof],
-        [control.Law, control.controllability],
+        [],
     ),
     "`to_casadi`": ([traced], [sr.export.casadi_function]),
 }

@@ -114,7 +114,8 @@ def controllability_along(
 
     A phase is controllable if `controllability` says so for the motions that its closures allow. A motion may be out of
     reach in one phase and not in another, such as that of an object that waits to be grasped; ``never`` are the motions
-    out of reach in all phases.
+    out of reach in all phases. Contacts with Coulomb friction, contacts between geometries, ropes, limits of joints and
+    dry friction are left out: a schedule says what holds.
 
     Parameters
     ----------

@@ -16,6 +16,7 @@ from sarrus.base.errors import ArgumentError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.control.laws.tolerances import ACHIEVED
+from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.symbolic.equations.symbolic import ParameterValues
 
 # Units that rows of a level may have, up to powers of time, as powers of length and mass.
@@ -198,6 +199,8 @@ class Command(Answer):
     outcome: str = "exact"
     conflict: tuple[str, ...] = ()
     relaxed: tuple[str, ...] = ()
+    modes: Mapping[str, Mode] = field(default_factory=dict)
+    otherwise: str = ""
 
     @property
     def gives_way(self) -> str:
@@ -225,7 +228,9 @@ class Command(Answer):
             if not level.achieved
         )
         limits = f", because of the limits of {', '.join(self.conflict)}" if self.conflict else ""
-        return "; ".join(missed) + limits if not self.success else self.gives_way or self.status.diagnosis
+        if self.success:
+            return self.gives_way or self.status.diagnosis
+        return "; ".join(part for part in ("; ".join(missed) + limits, self.otherwise) if part)
 
 
 @dataclass(eq=False)

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sarrus.base.arrays import Array, read_only
+from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Status
@@ -26,10 +26,12 @@ from sarrus.control.laws.demands import (
 from sarrus.control.laws.explanation import Explanation, LimitUse, explained
 from sarrus.control.laws.hand_over import ContactUnknowns, with_hand_overs
 from sarrus.control.laws.law_arrays import LawArrays, law_table
+from sarrus.control.laws.law_command import command_of
 from sarrus.control.laws.law_failure import gap_place, is_too_large, no_answer, refusal, what_was_open
-from sarrus.control.laws.law_limits import LawLimits, damped_where_refused
+from sarrus.control.laws.law_limits import LawLimits
 from sarrus.control.laws.law_options import LawOptions, chosen
 from sarrus.control.laws.least_norm import constant_norm, norm_levels
+from sarrus.control.laws.plant_contacts import PlantContacts, contacts_of_plant
 from sarrus.control.laws.row_units import in_characteristic_units, times_rows
 from sarrus.control.laws.tolerances import LEVEL_CUT, MEASURED
 from sarrus.dynamics.closing.closed_state import gap_expression, largest_opening, what_is_open
@@ -42,7 +44,7 @@ from sarrus.dynamics.solve.ranks import look_around
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.kernels.memory import law_layout as ll
-from sarrus.kernels.platform.c_function import hierarchy, hierarchy_in_cones
+from sarrus.kernels.platform.c_function import hierarchy, hierarchy_in_cones, law_on_contacts
 from sarrus.symbolic.equations.symbolic import ParameterValues
 
 # For so many topologies the rank of A is kept.
@@ -62,13 +64,11 @@ class Law:
 
     Limits are those of ``options`` (`LawOptions`, or each by its name), by default those of the mechanism's actuators.
     They are never exceeded; if a limit prevents the demands, levels give way to it, the last one first.
-
     ``sr.simulate(control=law)`` runs the law in the compiled loop, with or without a ``sample_time``. ``settings``
     holds its gains and targets by name: assignment to an item compiles nothing.
-
-    In the model, contacts are constraints, active as the parameters say. Contacts with Coulomb friction, contacts
-    between geometries, ropes, limits of joints and dry friction are left out of the model; the plant may have all of
-    these.
+    Contacts that are constraints are active as the parameters say. Other contacts, ropes, limits of joints and dry
+    friction of the model act as they do at the state (`sarrus.kernels.laws.plant_contacts`): forward dynamics with u
+    gives the accelerations of the law. Geometries without a gap in closed form act in calls, not in runs.
 
     Threads may share a law: calls wait for each other, and a simulation works on a `copy`. The memory from sample to
     sample exists once per law: a thread that samples a law itself needs a copy.
@@ -122,8 +122,10 @@ class Law:
         self.settings = SettingValues(f"{self.name} of {system.name}", settings.values, self._own_input())
         self.arrays.tolerances.damping = options.checked_damping(self.name)
         self.limits = self._limits(options)
-        self.kernel = hierarchy if self.limits is None else hierarchy_in_cones
+        self.plain_kernel = hierarchy if self.limits is None else hierarchy_in_cones
         self.arrays.tolerances.level_cut = LEVEL_CUT
+        self.plant = contacts_of_plant(self, options)
+        self.kernel = self.plain_kernel if self.plant is None else law_on_contacts
         self.is_prepared = False
         self._ranks: dict[tuple[float, ...], tuple[int, Array, list[float]]] = {}
         self._seen: tuple[int, Options | None] = (0, None)
@@ -169,9 +171,20 @@ class Law:
         )  # fmt: skip
 
     @property
+    def front(self) -> ll.LawTable:
+        """The table with which the kernel is called."""
+        return self.table if self.plant is None else self.plant.table
+
+    @property
+    def acting(self) -> PlantContacts | None:
+        """The contacts of the plant, if any took part at the last call."""
+        return self.plant if self.plant is not None and self.plant.acts else None
+
+    @property
     def outcome(self) -> str:
         """Outcome of the last call, see `Command`."""
-        return "exact" if self.limits is None else self.limits.outcome
+        limits = self.acting or self.limits
+        return "exact" if limits is None else limits.outcome
 
     def __call__(self, q: ArrayLike, v: ArrayLike, t: float = 0.0) -> Array:
         """Return u (nu,) at a state; `solve` returns more.
@@ -191,7 +204,10 @@ class Law:
             state[: system.nq] = q
             state[system.nq : system.nq + system.nv] = v
             state[-1] = t
-            if self.kernel.entry(*self.arrays.addresses, what) < 0:
+            if self.plant is not None:
+                self.plant.look(q, v, t)
+            arrays = self.arrays if self.plant is None else self.plant.arrays
+            if self.kernel.entry(*arrays.addresses, what) < 0:
                 self._fail(q, v, t)
             if self.arrays.work.item(self.gap_place) > most_open and (told := what_was_open(self, q, t)):
                 raise Status.NOT_CLOSED.error(f"{self.name} of {system.name}", told)
@@ -249,22 +265,18 @@ class Law:
 
     def _limits_in_use(self) -> tuple[LimitUse, ...]:
         """Return all limits with their values at the last call."""
-        if self.limits is None:
+        limits = self.acting or self.limits
+        if limits is None:
             return ()
         wanted = self.native(self.arrays.input)[self.native.outputs["wanted"][0]]
-        return self.limits.uses(self.arrays, self.levels, int(self.arrays.answer[self.unknowns]), wanted)
+        if isinstance(limits, PlantContacts):
+            return limits.uses(wanted)
+        return limits.uses(self.arrays, self.levels, int(self.arrays.answer[self.unknowns]), wanted)
 
     @property
     def cost_weights(self) -> Array:
         """W (nu,) of the minimised norm of the controls, which a level "least norm" precedes if there is one."""
         return self.norm.weights
-
-    def _relaxed(self, levels: tuple[Level, ...]) -> tuple[str, ...]:
-        """Return the names of levels with a residual because of limits, soft ones included."""
-        first = 0 if self.limits is None else self.limits.first_missed
-        if self.outcome not in ("relaxed", "jumped"):
-            return ()
-        return tuple(level.name for level in levels[first:] if level.misses)
 
     def _told(self) -> tuple[Level, ...]:
         """Return a `Level` for each demand of the last call."""
@@ -276,23 +288,7 @@ class Law:
 
     def _command(self, q: ArrayLike, v: ArrayLike, t: float) -> Command:
         """Return u with a `Level` for each demand."""
-        with damped_where_refused(self.limits) as held:
-            u = self._run(q, v, t, ll.ANSWER_ONLY)
-        levels, outcome = self._told(), self.outcome
-        refuses = outcome == "damped"
-        if refuses and not held:
-            outcome = "infeasible"
-        achieved = all(level.achieved for level in levels)
-        if outcome == "exact" and not achieved:
-            outcome = "unreachable"
-        status = Status.OK if achieved else Status.NOT_ACHIEVABLE
-        if what_was_open(self, q, t):
-            status = Status.NOT_CLOSED
-        return Command(
-            read_only(u), int(self.arrays.answer[self.unknowns]), levels,
-            Status.INFEASIBLE if refuses and status is not Status.NOT_CLOSED else status, outcome,
-            self._conflict(), self._relaxed(levels),
-        )  # fmt: skip
+        return command_of(self, q, v, t)
 
     @property
     def period(self) -> float:
@@ -365,6 +361,8 @@ class Law:
         duplicate.arrays = self.arrays.copy()
         if self.limits is not None:
             duplicate.limits = self.limits.copy(duplicate.table)
+        if self.plant is not None:
+            duplicate.plant = self.plant.copy(duplicate)
         duplicate.settings = SettingValues(
             f"{self.name} of {self.system.name}",
             {name: self.settings[name] for name in self.settings},
@@ -451,13 +449,15 @@ class Law:
         return 0
 
     def _fail(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
-        if self.limits is not None and self.outcome == "infeasible" and not is_too_large(self):
+        if self.outcome == "infeasible" and not is_too_large(self):
             text = refusal(self._conflict(), self.table.n_contacts > 0)
             raise Status.INFEASIBLE.error(f"{self.name} of {self.system.name}", text)
         raise no_answer(self, q, v, t)
 
     def _conflict(self) -> tuple[str, ...]:
         """Return the names of the owners of limits in conflict at the last call."""
+        if acting := self.acting:
+            return acting.conflict()
         if self.limits is None:
             return ()
         return self.limits.conflict(self.arrays, self.levels, int(self.arrays.answer[self.unknowns]))

@@ -59,7 +59,7 @@ def law_table(law: Any, measured_at: int) -> ll.LawTable:
     tail = [*np.ravel(levels), *law.measured, *states]
     table = ll.LawTable.zeros(len(tail) + system.nc + system.nv + law.unknowns + row + 1)
     table.nq, table.nv, table.nu, table.nc = system.nq, system.nv, law.unknowns, law.constraint_rows
-    table.actuators = system.nu
+    table.actuators, table.own_unknowns = system.nu, law.unknowns
     table.n_demands, table.n_forces = row, force
     table.n_levels = table.n_used = len(levels)
     outputs = law.native.outputs

@@ -115,6 +115,13 @@ class LawLimits:
         duplicate.attach(table)
         return duplicate
 
+    def name_contacts(self, names: Sequence[str]) -> None:
+        """Let reports be about contacts with these names, as many as there were at the last call."""
+        nu, count, extra, more = self._kinds
+        self._names = [*self._names[:nu], *names, *self._names[nu + count :]]
+        self._kinds = nu, len(names), extra, more
+        self._most_rows = cn.most_rows(nu, len(names), extra + more)
+
     @property
     def slots(self) -> list[int]:
         """Return where the memories of programs begin, each with its validity; −1 marks an invalid one."""
@@ -183,9 +190,11 @@ class LawLimits:
         self, law: LawArrays, levels: Sequence[Demand | ForceDemand], rank: int
     ) -> list[Array]:
         """Return the residuals T y − d of the rows of each level at the last answer."""
-        n, room, used = int(law.table.nu), self._room(law, levels, rank), law.roots > 0.0
+        n, room = int(law.table.nu), self._room(law, levels, rank)
+        roots = law.roots[:n]
+        used = roots > 0.0
         counts = self._counts(law, levels, rank)
-        y = np.where(used, law.answer[:n] - law.preferred, 0.0) / np.where(used, law.roots, 1.0)
+        y = np.where(used, law.answer[:n] - law.preferred[:n], 0.0) / np.where(used, roots, 1.0)
         left = room.rows.reshape(-1, n) @ y - room.right
         return np.split(left, np.cumsum(counts)[:-1])
 
@@ -197,7 +206,7 @@ class LawLimits:
         """
         if self.outcome == "exact":
             return ()
-        report = self.arrays["report"][self.report.conflict :]
+        report = self.arrays["report"][self.report.conflict :][: len(self._names)]
         order = np.argsort(-report, kind="stable")
         if self.outcome in ("damped", "infeasible"):
             return tuple(self._names[k] for k in self._contradicting(law, levels, rank, order.tolist()))

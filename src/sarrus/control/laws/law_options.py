@@ -70,6 +70,8 @@ class LawOptions:
         is if ``relaxation`` has numbers.
     hold : True damps the joints, within the limits of the actuators, if no solution lies within all limits (outcome
         "damped"); False raises an error.
+    contacts : whether contacts with Coulomb friction, contacts between geometries, ropes, transmissions with losses,
+        limits of joints and dry friction of the model act. False leaves them out of the model of the law.
     """
 
     limits: tuple[ArrayLike, ArrayLike] | None = None
@@ -82,9 +84,11 @@ class LawOptions:
     metric: ArrayLike | None = None
     soft_share: float = 0.9
     hold: bool = False
+    contacts: bool = True
 
     def __post_init__(self) -> None:
         flag("hold", self.hold)
+        flag("contacts", self.contacts)
         if self.limits is not None:
             pair("limits", self.limits)
         if isinstance(self.hand_overs, HandOver):
@@ -202,3 +206,11 @@ def chosen(options: Any, default: type[Any], by_name: dict[str, Any]) -> Any:
     for name in by_name:
         check_known("option", name, [entry.name for entry in fields(given)])
     return replace(given, **by_name)
+
+
+def hard_levels(levels: Sequence[Demand | ForceDemand]) -> int:
+    """Return the number of levels before the final soft ones and a level "least norm"."""
+    count = len(levels)
+    while count > 0 and (levels[count - 1].soft or levels[count - 1].name == LEAST_NORM):
+        count -= 1
+    return count

@@ -45,3 +45,7 @@ MEASURED = 3e-3
 # [1, of the duration of a phase] Places within a phase at which controllability is examined. Never its ends,
 # where the next phase begins.
 PLACES_IN_PHASE = (0.02, 0.5, 0.98)
+
+# [1, of 1 + the largest acceleration] Forward dynamics with the controls of a law gives its accelerations if they
+# differ by no more.
+SAME_ACCELERATION = 1e-9

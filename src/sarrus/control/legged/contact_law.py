@@ -164,7 +164,8 @@ class ContactLaw(Law):
         self._held = self.terms.per_row(closed)
         if sliding is not None:
             for k, p in enumerate(self.terms.places):
-                self._held[p.start + 1 : p.stop] *= 1.0 - sliding[k]
+                if p.stop > p.start + 1:
+                    self._held[p.start + 1 : p.stop] *= 1.0 - sliding[k]
         name = type(self).__name__
         friction = options.kind_of_friction(name)
         damping = settings.add("contact_damping", options.contact_damping, 1, name)

@@ -255,7 +255,7 @@ def demanding_law(system: System, q: np.ndarray) -> Law:
     wanted = settings.add("a", 0.0, system.nv, "inverse dynamics")
     rows = ca.SX.eye(system.nv)
     demand = Demand("a", system.velocity_names, rows, wanted, units=units_of_rows(system, rows))
-    law = Law(system, [demand], settings, limits=(-np.inf, np.inf))
+    law = Law(system, [demand], settings, limits=(-np.inf, np.inf), contacts=False)
     law.prepare(q, np.zeros(system.nv))
     return law
 

@@ -37,7 +37,7 @@ from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_native
-from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.platform.pointers import exists, internal
 from sarrus.kernels.solve.tolerances import LEAST_SQUARED_PIVOT
 
 
@@ -74,6 +74,12 @@ def prepare(table: LawTable, x: Floats):
     copy(x, own, n)
     own[n + nu] = x[n + nu]
     call_native(table.native, own, work.mass)
+    return prepared(table, work)
+
+
+@internal
+def prepared(table: LawTable, work: LawWorkspace):
+    """Write T and d of all levels from the output of the native function in ``work``, as `prepare` does."""
     rank = _motion(table, work)
     table.answer[table.nu] = rank
     return (rank, _levels(table, work, rank)) if rank >= 0 else (rank, 0)
@@ -103,6 +109,7 @@ def _motion(table: LawTable, work: LawWorkspace):
     """
     nv, nu, nc = table.nv, table.nu, table.nc
     settings, motion, load, rhs = table.settings, work.motion, work.load, work.along
+    pushes = ll.pushes_of(table, work)
     A = _matrix(table, work, work.rows, nc, nv)
     copy_scaled(-1.0, work.bias, rhs, nc)
     used, _ = fa.solve(
@@ -147,12 +154,12 @@ def _motion(table: LawTable, work: LawWorkspace):
             motion[c] += rhs[i] * work.basis[i * nv + c]
             load[c] += rhs[i] * work.product[i * nv + c]
     for k in range(nu):
-        idle = _is_zero(work.actuation + k * nv, nv)
+        idle = _is_zero(pushes + k * nv, nv)
         work.idle[k] = 1.0 if idle else 0.0
         if idle:
             fill(rhs, 0.0, free)
         else:
-            _along(work, nv, free, work.actuation + k * nv, rhs)
+            _along(work, nv, free, pushes + k * nv, rhs)
         for i in range(free):
             work.push[i * nu + k] = rhs[i]
     fa.solve_l_transposed_rows(work.inner, free, work.push, nu)
@@ -202,11 +209,19 @@ def _levels(table: LawTable, work: LawWorkspace, rank: int):
         if kind == ll.FORCE:
             for i in range(free):
                 column, value = work.basis + i * nv, 0.0
+                copy(work.push + i * nu, work.table + (row + i) * nu, nu)
                 if first >= 0:
                     value = dot(column, work.forces + first * nv, nv)
+                    if exists(table.phase):
+                        value -= dot(column, table.phase, nv)
+                else:  # the motors do nothing; contacts of the plant act
+                    fill(work.table + ((row + i) * nu + table.own_unknowns), 0.0, nu - table.own_unknowns)
                 work.right[row + i] = value
-                copy(work.push + i * nu, work.table + (row + i) * nu, nu)
             fa.solve_l_transposed(work.inner, free, work.right + row)
+        elif kind == ll.PHASE:
+            if exists(table.phase):
+                for i in range(count):
+                    _phase_row(table, work, free, first + i, row + i)
         else:
             for i in range(count):
                 _row(table, work, free, first + i, row + i)
@@ -255,7 +270,7 @@ def _row(table: LawTable, work: LawWorkspace, free: int, demand: int, row: int):
             multiply(work.gained, -1.0, nu)
         copy(work.gained, out, nu)
     if table.on_unknowns == 1:
-        add(work.selections + demand * nu, work.table + row * nu, nu)
+        add(work.selections + demand * table.own_unknowns, work.table + row * nu, table.own_unknowns)
     if table.on_multipliers == 1:
         coupling = work.couplings + demand * nc
         for j in range(nc):
@@ -265,6 +280,17 @@ def _row(table: LawTable, work: LawWorkspace, free: int, demand: int, row: int):
                 for k in range(nu):
                     work.table[row * nu + k] += weight * work.reaction[k * nc + j]
     work.right[row] = value
+
+
+@internal
+def _phase_row(table: LawTable, work: LawWorkspace, free: int, number: int, row: int):
+    """Write a row J a = r of ``table.phase`` as a row of T u = d."""
+    nv, nu = table.nv, table.nu
+    jacobian, out = table.phase + (nv + number * (nv + 1)), work.table + row * nu
+    _along(work, nv, free, jacobian, work.along)
+    fill(out, 0.0, nu)
+    _gained(table, work, free, work.along, out)
+    work.right[row] = jacobian[nv] - dot(jacobian, work.motion, nv)
 
 
 @internal
@@ -305,9 +331,10 @@ def _reactions(table: LawTable, work: LawWorkspace, rank: int):
     """Write λ at u = 0 (nc,) to ``rest``, and the derivative of λ by each control (nu, nc) to ``reaction``."""
     nv, nu, nc = table.nv, table.nu, table.nc
     load, force, A = work.load, work.constraint, _matrix(table, work, work.rows, nc, nv)
+    pushes = ll.pushes_of(table, work)
     for k in range(-1, nu):
         for c in range(nv):
-            force[c] = load[c] if k < 0 else -work.actuation[k * nv + c]
+            force[c] = load[c] if k < 0 else -pushes[k * nv + c]
             if k >= 0:
                 for i in range(nv - rank):
                     force[c] += work.gains[i * nu + k] * work.product[i * nv + c]

@@ -57,9 +57,21 @@ from sarrus.kernels.platform.pointers import internal
 
 def hierarchy_in_cones(table: LawTable, x: Floats, request: int) -> int:
     """Write u and λ at the state x to ``table.answer``; return the rank of A, negative where there is no solution."""
+    rank, total = prepare(table, x)
+    code = within_limits(table, rank, total, request)
+    if code >= 0 and request == ll.SAMPLE:
+        _go_on(table)
+    return code
+
+
+@internal
+def within_limits(table: LawTable, rank: int, total: int, request: Any):
+    """Write the unknowns within all limits, for ``total`` rows T and d in the workspace, to ``table.answer``.
+
+    Return the rank of A, negative where there is no solution. The memory of the law stays as it is.
+    """
     contacts, answer = table.contacts, table.answer
     contacts.report[0] = cn.EXACT
-    rank, total = prepare(table, x)
     if rank < 0:
         forget_programs(table)
         return rank
@@ -84,8 +96,6 @@ def hierarchy_in_cones(table: LawTable, x: Floats, request: int) -> int:
     if not (is_finite(answer, n) and is_finite(work.memory, table.n_states)):
         forget_programs(table)
         return -1
-    if request == ll.SAMPLE:
-        _go_on(table)
     if not largest_of(room.right, total) < ABSURD_DEMAND:
         forget_programs(table)
     return rank
@@ -169,7 +179,7 @@ def _choose_rows(
     copy(room.all_right, work.right, total)
     for level in range(table.n_levels):
         at = ll.LEVELS + 3 * level
-        if table[at] != ll.FORCE:
+        if table[at] == ll.ROWS or table[at] == ll.AT_MOST:
             first = int(room.firsts[level])
             for i in range(table[at + 2]):
                 if work.active[table[at + 1] + i] < threshold - SAME_ACTIVITY:
@@ -291,7 +301,7 @@ def _weigh(table: LawTable, work: LawWorkspace, room: DistributionWorkspace, nea
     """Minimise xᵀW x plus the weighted residuals of all levels; return RELAXED, or FAILED where limits are
     infeasible."""
     first = first_task(table)
-    used = int(room.ends[0]) if first == 1 else 0
+    used = _used_by(room, first - 1)
     copy(room.turned, work.turned, table.nu * table.nu)
     copy(room.wanted, table.answer, table.nu)
     lines, cones, kind = write_limit_rows(table, work, room, near, False)

@@ -172,8 +172,9 @@ def _tell(cone: ConeWorkspace, n: int, m: int, told: Floats):
 
 @internal
 def first_task(table: LawTable):
-    """Return the first level whose residual may be nonzero: 1 with contacts, where level 0 is physics, else 0."""
-    return 1 if table.n_contacts > 0 else 0
+    """Return the first level whose residual may be nonzero, after physics of contacts of the law and of the plant."""
+    first = 1 if table.own_unknowns > table.actuators else 0
+    return first + 1 if table[ll.LEVELS] == ll.PHASE else first
 
 
 @internal

@@ -196,19 +196,21 @@ def _lines_of_contact(
     With ``spares`` its normal force, with ``frees`` its friction has reduced limits.
     """
     contacts, limits, owner = table.contacts, cn.physics_of(table), table.actuators + k + 1
-    first, size = contacts[cn.PLACES + 2 * k], contacts[cn.PLACES + 2 * k + 1]
+    first, size, least = contacts[cn.PLACES + 2 * k], contacts[cn.PLACES + 2 * k + 1], 0.0
     if np.isfinite(limits.largest[k]):
         most = work.contacts[table.n_contacts + k] * limits.largest[k] / table.roots[first]
         if spares:
             most = spared(table, most, most, room.needed[first])
         row = _single(table, room, row, first, 1.0, most, owner)
+        if limits.friction[k] == cn.BOTH_WAYS:
+            least = most
     if size == 1:
-        return _single(table, room, row, first, -1.0, 0.0, owner)
+        return _single(table, room, row, first, -1.0, least, owner)
     shift, coefficient = 0.0, limits.friction[k]
     if contacts.friction == cn.PYRAMID:
-        side, share = coefficient / np.sqrt(2.0), limits.soft_share[0] if frees else 1.0
+        side, share = coefficient / np.sqrt(size - 1.0), limits.soft_share[0] if frees else 1.0
         coefficient = side
-        for i in range(1, 3):
+        for i in range(1, size):
             for way in range(2):
                 sign, most = 1.0 - 2.0 * way, 0.0
                 if frees:

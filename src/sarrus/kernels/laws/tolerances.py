@@ -90,3 +90,27 @@ FLAT_SLOPE = 1e-10
 # [1, of the limit] The values that the hard levels need may be exceeded by this, so that the feasible set
 # has an interior where two motors can only shift load to each other.
 SHARE_SLACK = 1e-8
+
+# [1, of the weight of an equal force of the motors] Weight of the forces of contacts of the plant in the cost of a
+# law: what motors do counts, and forces that statics leaves open are the least ones.
+PLANT_FORCE_WEIGHT = 1e-6
+
+# [units/s², of 1 + the largest acceleration] A row of a contact of the plant that a law accelerates less does not move.
+# Solutions of levels leave 1e-13; forward dynamics takes the motion as exact.
+UNMOVED = 1e-11
+
+# [1, of the largest force] A normal force in a solution without the laws of contact pulls if it is below this part.
+UNPULLED = 1e-9
+
+# [1, squared sine] Slip of the solution of a law that deviates less from the direction of its friction is along it.
+SAME_DIRECTION = 1e-20
+
+# [rounds] Solutions of a law after which modes of contacts that still change are reported as unsettled.
+MODE_ROUNDS = 24
+
+# [1, of the coefficient or the limit] Friction that a law counts on where something sticks. Cone programs end at 1e-8
+# of their data, and friction beyond its limit slides.
+INSIDE_CONE = 1.0 - 1e-6
+
+# [1, of 1 + the demanded size] Residuals of a level with two choices of modes that differ by less are equal.
+SAME_MISS = 1e-6

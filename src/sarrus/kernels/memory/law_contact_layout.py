@@ -6,8 +6,9 @@ kernel computes with y, (u, λ) = preferred + roots y.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
+from sarrus.kernels.memory.plant_contact_layout import PlantTable
 from sarrus.kernels.memory.record import Floats, Record, view_fields
 
 
@@ -35,12 +36,15 @@ class ContactTable(Record, of=int):
     memory: Floats
     work: Floats
     report: Floats
+    plant: Annotated[Any, PlantTable]  # of a law that knows the contacts of its plant
 
 
 PLACES = len(ContactTable.fields)
 
 # Friction: true cones, pyramids of four sides inside them, none and forces of any sign.
 CONE, PYRAMID, NO_LIMITS = 0, 1, 2
+# In place of the coefficient of a force without friction that pulls as it pushes, up to its largest value.
+BOTH_WAYS = -1
 
 # Outcome of a law: all tasks met as demanded; tasks relaxed; tasks relaxed and controls that jump;
 # damped joints; none.

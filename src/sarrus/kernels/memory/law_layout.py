@@ -59,6 +59,12 @@ class LawTable(Record, of=int):
     contacts: Annotated[Any, ContactTable]
     n_levels: int
     n_used: int  # the first of them, which count
+    # of laws that know the contacts of the plant, see `sarrus.kernels.laws.plant_contacts`
+    own_unknowns: (
+        int  # unknowns that the native function knows; forces of closed contacts of the plant come after them
+    )
+    phase_rows: int  # rows of all PHASE levels
+    phase: Floats  # generalized force of sliding dry friction, then these rows, each with its right-hand side
 
 
 LEVELS = len(LawTable.fields)
@@ -66,8 +72,9 @@ LEVELS = len(LawTable.fields)
 # Modes of a call: u alone; u, and then the memory of the law advances by a period.
 ANSWER_ONLY, SAMPLE = 0, 1
 
-# Kinds of a level: rows J a + E λ = r; a generalized force, as far as the motions see it; rows J a + E λ ≤ r.
-ROWS, FORCE, AT_MOST = 0, 1, 2
+# Kinds of a level: rows J a + E λ = r; a generalized force, as far as the motions see it; rows J a + E λ ≤ r; rows
+# J a = r of ``table.phase``.
+ROWS, FORCE, AT_MOST, PHASE = 0, 1, 2, 3
 
 # in the answer after u: the rank of A, and for each level its rank, the norm of what is left of it, and of what was
 # demanded
@@ -81,7 +88,7 @@ class LawWorkspace(NamedTuple):
     force: Any  # nv
     rows: Any  # nc × nv
     bias: Any  # nc
-    actuation: Any  # nu × nv
+    actuation: Any  # base × nv
     demands: Any  # rows J
     wanted: Any  # their right-hand sides
     couplings: Any  # rows E
@@ -118,6 +125,7 @@ class LawWorkspace(NamedTuple):
     right: Any  # d
     turned: Any  # unknowns
     idle: Any  # whether an unknown moves nothing, as the force of an open contact
+    pushing: Any  # rows of all unknowns, nu × nv, where some are forces of the plant
     # a level's rows turned so that they are at right angles, and how
     spread: Any
     spin: Any
@@ -127,25 +135,31 @@ def law_sizes(table: LawTable):
     """Return the lengths of the arrays in the workspace of a law."""
     nv, nu, nc = table.nv, table.nu, table.nc
     n_demands, n_forces = table.n_demands, table.n_forces
-    total = n_demands + nv * table.n_levels
-    longest = n_demands + nv
-    big = nv + nu + nc + n_demands + 1
+    total = n_demands + nv * table.n_levels + table.phase_rows
+    longest = n_demands + nv + table.phase_rows
+    big = nv + nu + nc + n_demands + table.phase_rows + 1
     return LawWorkspace(
-        mass=nv * nv, force=nv, rows=nc * nv, bias=nc, actuation=nu * nv, demands=n_demands * nv, wanted=n_demands,
-        couplings=n_demands * nc * table.on_multipliers, selections=n_demands * nu * table.on_unknowns,
+        mass=nv * nv, force=nv, rows=nc * nv, bias=nc, actuation=table.own_unknowns * nv, demands=n_demands * nv,
+        wanted=n_demands,
+        couplings=n_demands * nc * table.on_multipliers, selections=n_demands * table.own_unknowns * table.on_unknowns,
         active=n_demands * table.on_activity,
         forces=n_forces * nv, memory=table.n_states, gap=table.on_gap, contacts=2 * table.n_contacts,
         motion=big, load=big, constraint=big, diagonal=big, beta=big, beta2=big, norms=big, along=big, y=big, step=big,
         basis=nv * nv, product=nv * nv, inner=nv * nv, push=nu * nv, gains=nu * nv,
         spanned=nv * nv, gained=nu, sizes=max(nu, nv), reaction=nu * nc, rest=nc,
         panel=longest * nu, table=total * nu, right=total, turned=nu * nu, idle=nu,
-        spread=longest * nu, spin=longest * longest,
+        pushing=nu * nv if nu > table.own_unknowns else 0, spread=longest * nu, spin=longest * longest,
     )  # fmt: skip
 
 
 def law_workspace(table: LawTable):
     """Return the arrays in the workspace of a law, views of ``table.work``."""
     return view_fields(table.work, law_sizes(table))
+
+
+def pushes_of(table: LawTable, work: LawWorkspace):
+    """Return the rows (nu, nv) along which the unknowns push."""
+    return work.pushing if table.nu > table.own_unknowns else work.actuation
 
 
 def place_of_states(table: LawTable):

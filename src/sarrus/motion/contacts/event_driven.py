@@ -18,6 +18,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
+from sarrus.control.laws.law import Law
 from sarrus.dynamics.impacts.collisions import Collisions
 from sarrus.dynamics.optimize.redundant_forces import on_springs, share
 from sarrus.dynamics.solve.slip_onset import is_moved
@@ -95,8 +96,19 @@ class EventDrivenContacts:
     def resolve(self) -> Change:
         """Say what holds, sticks and slides from the present state on, which an impact may change.
 
-        Raises `SolveError` where an impact has no answer.
+        Raises `SolveError` where an impact has no answer. A control law finds its own modes meanwhile, and has those of
+        the phase from then on.
         """
+        law = self.loop.law
+        if not isinstance(law, Law) or law.plant is None:
+            return self._resolve()
+        law.plant.follow(None, self.loop.system)
+        change = self._resolve()
+        law.plant.follow(self.loop.table, self.loop.system)
+        return change
+
+    def _resolve(self) -> Change:
+        """Do what `resolve` says."""
         before, begun = self.modes.copy(), self.contact_run.start_forces.copy()
         self._give_way()
         self.contact_run.contact_table.n_active = len(before)  # what acts is yet to be found

@@ -166,6 +166,8 @@ class TimeLoop:
         if control is not None and (sampling is None or isinstance(control, Law)):
             self._compile_control(control, sampling)
         self._set_method()
+        if isinstance(self.law, Law) and self.law.plant is not None:
+            self.law.plant.leave_out(self.contact_run is None)
         self._look_ahead(control if sampling is None else None)
 
     def _look_ahead(self, control: StateFunction | None) -> None:
@@ -221,7 +223,7 @@ class TimeLoop:
             control.fit(self.system, sampled=sampling is not None)
             control.prepare(self.q, self.v, self.time)
             control.reset()
-            self.table.law, self.table.law_kernel = control.table.ctypes.data, control.kernel.address
+            self.table.law, self.table.law_kernel = control.front.ctypes.data, control.kernel.address
             if sampling is not None:
                 self._sample_law(control, sampling)
             self.law = control

@@ -186,6 +186,6 @@ def _law(system: System, q: Array, v: Array) -> Iterator[Figure]:
     settings = Settings()
     wanted = settings.add("a", 0.0, system.nv, "bench")
     demand = Demand("a", system.velocity_names, ca.SX.eye(system.nv), wanted)
-    law = Law(system, [demand], settings, limits=(-np.inf, np.inf))
+    law = Law(system, [demand], settings, limits=(-np.inf, np.inf), contacts=False)
     note = "u of least norm for given accelerations, a call from Python"
     yield Figure("control law", MICROSECONDS * _per_call(lambda: law(q, v)), "µs", note)
