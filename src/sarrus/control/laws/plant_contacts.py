@@ -102,7 +102,7 @@ class PlantContacts:
         law = self.law
         self._work: Workspace = law.system.workspace().copy()
         self._touching = StateContactTable(self._work, elements, names)
-        known = self._touching.contact_table  the same table in another kernel
+        known = self._touching.contact_table  # the same table in another kernel
         self._work.table[la.Table.places["contact_table"]] = known.ctypes.data
         if known.contact_rows and not known.motion and elements == contact_elements(law.system):
             self._natives = contact_gaps(self._work), contact_motion_function(self._work)
@@ -155,7 +155,7 @@ class PlantContacts:
         )  # fmt: skip
         self.plant = plant = pl.PlantTable.zeros()
         plant.of_law, plant.plain, plant.model = base, law.plain_kernel.address, self._work.table
-        plant.state, plant.n_out = self._touching._given, law.native.n_out
+        plant.state, plant.n_out = self._touching._given, law.native.n_out  # noqa: SLF001
         plant.blocks, plant.rows, plant.given = blocks, rows, self._given
         self._opposite = np.array([one.opposite_flank for one in self.elements], dtype=np.int64)
         plant.opposite, plant.hard = self._opposite, options.hard
