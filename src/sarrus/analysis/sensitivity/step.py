@@ -10,7 +10,9 @@ from numpy.typing import ArrayLike
 
 from sarrus.analysis.linear.linearize_at import on_constraints
 from sarrus.analysis.linear.outputs import rate_name
+from sarrus.analysis.sensitivity.contact_step import ContactStep
 from sarrus.analysis.sensitivity.crossings import across
+from sarrus.analysis.sensitivity.flow import Flow, Point
 from sarrus.analysis.sensitivity.parameters import chosen_parameters
 from sarrus.analysis.sensitivity.phase_flow import PhaseFlow, flow_of, require_one_phase
 from sarrus.base.arrays import Array, read_only
@@ -18,6 +20,7 @@ from sarrus.base.errors import SolveError, check_is
 from sarrus.base.numbers import positive_number
 from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
 from sarrus.dynamics.system import System
+from sarrus.kernels.integrate.tableau import TIME_STEPPING
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
 
 
@@ -67,10 +70,12 @@ def step_derivatives(
     tau: ArrayLike | None = None,
     parameters: Sequence[str] | None = None,
     contacts: bool = True,
+    method: str = "rk4",
 ) -> StepDerivatives:
-    """Return the `StepDerivatives` of one step of `sr.simulate` with method "rk4" and stabilization "projection".
+    """Return the `StepDerivatives` of one step of `sr.simulate` with stabilization "projection".
 
-    The step is a map: projection of the start on the constraints, four stages, projection of position and velocity. Its
+    The step of "rk4" is a map: projection of the start on the constraints, four stages, projection of position and
+    velocity. Its
     derivatives are composed of exact ones (automatic differentiation of the equations, implicit differentiation of
     solves and projections). So F maps every change to one that the constraints allow at the end; changes that they do
     not allow at the start act by their projections. P is the derivative for given q and v, with the start projected on
@@ -117,6 +122,10 @@ def step_derivatives(
         x[system.parts.tau] = system.checked(tau, system.nv, "tau")
     applied = x[system.parts.tau].copy()
     work = system.workspace().copy()
+    if method == TIME_STEPPING:
+        time_flow = ContactStep(work, x, places, range(system.nu))
+        end = time_flow.step(time_flow.start(x), float(dt))
+        return _derivatives(system, time_flow, end, t, float(dt), names)
     flow = flow_of(work, x, places, acts, inputs=range(system.nu))
     begun, h = flow.start(x), float(dt)
     crosses = not isinstance(flow, PhaseFlow) and flow.may_cross(begun, h)
@@ -125,6 +134,13 @@ def step_derivatives(
     if acts:
         require_one_phase(work, begun.x, end.x, applied)
     refuse_limited(system, np.array(states), np.array([t, t + dt]))
+    return _derivatives(system, flow, end, t, h, names)
+
+
+def _derivatives(
+    system: System, flow: Flow, end: Point, t: float, dt: float, names: tuple[str, ...]
+) -> StepDerivatives:
+    """Return the derivatives at the end of a step of a flow, by the parameters of these names."""
     f, g, p = np.split(flow.in_tangent(end), [flow.size, flow.size + system.nu], axis=1)
     return StepDerivatives(
         F=read_only(f.copy()),
@@ -133,7 +149,7 @@ def step_derivatives(
         q=read_only(end.x[system.parts.q].copy()),
         v=read_only(end.x[system.parts.v].copy()),
         t=float(t),
-        dt=float(dt),
+        dt=dt,
         rank=flow.rank,
         names=change_names(system),
         input_names=tuple(system.actuator_names),
