@@ -26,8 +26,9 @@ from sarrus.dynamics.contacts.contact_elements import ContactElement, contact_el
 from sarrus.dynamics.contacts.contact_state import ContactRowState, contact_row_state
 from sarrus.dynamics.contacts.row_derivatives import contact_slopes
 from sarrus.dynamics.model.joint_limits import joint_limits
-from sarrus.dynamics.optimize.contact_problem import ContactSolution, SolverStage
+from sarrus.dynamics.optimize.contact_problem import ContactSolution, SolverStage, solve_contact_problem
 from sarrus.dynamics.optimize.contact_tangent import contact_tangent
+from sarrus.dynamics.optimize.tolerances import INDEPENDENT_HELD_ROWS
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.integrate.tolerances import (
     CORRECTION_RIDGE,
@@ -38,7 +39,7 @@ from sarrus.kernels.integrate.tolerances import (
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.projected import acceleration_change
-from sarrus.kernels.linalg.ranked import at_rank
+from sarrus.kernels.linalg.ranked import at_rank, ranked
 
 
 class ContactStep(Flow):
@@ -128,13 +129,22 @@ class _Rows:
 
     @cached_property
     def gaps(self) -> Dual:
-        """Gaps of contacts, then of stops [m, rad], as many as there are with a gap."""
-        work, limits = self.flow.work, joint_limits(self.flow.work)
-        heads = [one.rows.start for one in contact_elements(work) if one.kind == "contact"]
-        slopes = self._slopes()["position"][heads] if heads else np.zeros((0, len(self.point.along)))
-        own = -limits.signs[:, None] * self.point.along[limits.places]
-        along = np.vstack([product(slopes, self.point.along), own])
-        return Dual(self.state.gaps[: len(along)], along)
+        """Gaps of contacts, then of stops [m, rad]."""
+        slopes = self._gap_slopes
+        return Dual(self.state.gaps[: len(slopes)], product(slopes, self.point.along))
+
+    def gap_rows(self, owners: np.ndarray) -> Array:
+        """Return the derivatives of the gaps of these contacts and stops along velocities (owners × nv)."""
+        basis = self.flow._rows(self.point.x).basis
+        return product(self._gap_slopes[owners][:, self.flow.columns.q], basis)
+
+    @cached_property
+    def _gap_slopes(self) -> Array:
+        limits, width = joint_limits(self.flow.work), len(self.point.along)
+        heads = [one.rows.start for one in contact_elements(self.flow.work) if one.kind == "contact"]
+        own = np.zeros((len(limits.places), width))
+        own[np.arange(len(own)), limits.places] = -limits.signs
+        return np.vstack([self._slopes()["position"][heads] if heads else np.zeros((0, width)), own])
 
     @cached_property
     def rates(self) -> Dual:
@@ -226,6 +236,8 @@ class _Pass:
         self.ahead = self._ahead(self.impulses)
         self.require_agreement(self.ahead.value, record.ahead[number])
         self._require_lasting(earlier)
+        if number:
+            self._require_no_shares()
         lasting = self.impulses.times(record.lasts.astype(float))
         self.smooth = self.free + self.pushed(lasting).times(1.0 / h)
 
@@ -292,6 +304,23 @@ class _Pass:
                 if abs(speed - least) <= BORDER_OF_STEP * least:
                     raise _border(self.flow.work, one, "hits at the least speed of an impact")
 
+    def _require_no_shares(self) -> None:
+        """Raise `SolveError` if the end depends on shares of the load that redundant rows leave open.
+
+        Velocities do not, but the way does if some of these contacts were closed at the start and others were not.
+        """
+        record, W = self.record, self.delassus
+        pushing = np.flatnonzero(record.impulses != 0.0)
+        sizes = np.sqrt(np.maximum(np.diag(W), 0.0))
+        sizes[sizes == 0.0] = 1.0
+        even = W / np.outer(sizes, sizes)
+        free = ranked(even[:, pushing], relative=INDEPENDENT_HELD_ROWS).null
+        for weight in (self.delay.value / self.h, record.lasts.astype(float)):
+            felt = np.abs(product(even[:, pushing], weight[pushing, None] * free)).max(axis=1, initial=0.0)
+            if felt.max(initial=0.0) > BORDER_OF_STEP:
+                one = contact_elements(self.flow.work)[record.owners[int(felt.argmax())]]
+                raise _border(self.flow.work, one, "and others close at different times and share the load anyhow")
+
     def _of_rows(self, delays: Dual) -> Dual:
         """Return times of contacts for the active rows, zero for dry friction."""
         owners, count = self.record.owners, len(delays.value)
@@ -304,20 +333,14 @@ class _Pass:
         if not len(impulses):
             return np.zeros((0, self.width))
         dry = [(n, _finite(number, impulses)) for n, number in record.dry]
-        found = ContactSolution(
-            forces=impulses,
-            velocities=speeds.value,
-            change=np.zeros(0),
-            modes=(),
-            determined=np.ones(len(impulses), dtype=bool),
-            residual=0.0,
-            stage=SolverStage.NEWTON,
-            steps=0,
-            status=Status.OK,
-        )
-        tangent = contact_tangent(
-            found, speeds.along, None, record.contacts, dry, delassus=self.delassus, throw=False
-        )
+        blocks, W = (record.contacts, dry), self.delassus
+        found = _solution(impulses, speeds.value)
+        tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
+        if tangent.border:  # forces that are not unique are at a border only if the least ones are
+            free = speeds.value - product(W, impulses)
+            found = solve_contact_problem(None, free, *blocks, delassus=W, start=impulses, throw=False)
+            if found.status.ok and np.abs(found.velocities - speeds.value).max() <= KERNEL_AGREES:
+                tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
         if not tangent.status.ok:
             starts = np.cumsum([0, *(n for n, _ in (*record.contacts, *record.dry))])
             elements = contact_elements(self.flow.work)
@@ -327,10 +350,7 @@ class _Pass:
         return tangent.forces
 
     def closing(self, end: Point) -> Point:
-        """Return the end with the gaps of contacts closed that push and do not rebound.
-
-        The last correction is for the derivatives alone: of gaps that are closed, whose changes are closed, too.
-        """
+        """Return the end with the gaps of contacts closed that push and do not rebound."""
         record, flow, elements = self.record, self.flow, contact_elements(self.flow.work)
         chosen = [
             i
@@ -342,29 +362,50 @@ class _Pass:
         ]
         if not chosen:
             return end
-        owners = record.owners[chosen]
+        owners, places = record.owners[chosen], np.array(chosen)
         matrix = self.delassus[np.ix_(chosen, chosen)]
         matrix = matrix + np.diag(CORRECTION_RIDGE * np.diag(matrix))
-        for correction in range(POSITION_CORRECTIONS + 1):
+        for _ in range(POSITION_CORRECTIONS):
             gaps = _Rows.at(flow, end, record.bounds).gaps[owners]
-            exact = np.abs(gaps.value / record.closed[owners]).max() <= EXACT_GAP_OF_MODES
+            if np.abs(gaps.value / record.closed[owners]).max() <= EXACT_GAP_OF_MODES:
+                break
             value = -dense.solve(matrix, gaps.value)
-            held = Dual(value, np.zeros((len(chosen), self.width)))
-            places = np.array(chosen)
-            turned = self.rows.along(self.pushed(held.spread(places, len(record.rows))))[record.rows[places]]
+            held = Dual(value, np.zeros((len(chosen), self.width))).spread(places, len(record.rows))
+            turned = self.rows.along(self.pushed(held))[record.rows[places]]
             change = -dense.solve(matrix, gaps.along + turned.along)
             way = self.pushed(Dual(value, change).spread(places, len(record.rows)))
-            closed = flow.retracted(end, way)
-            if exact or correction == POSITION_CORRECTIONS:
-                return Point(end.x, closed.along)
-            end = closed
-        return end
+            end = flow.retracted(end, way)
+        return self._closed(end, owners, places)
+
+    def _closed(self, end: Point, owners: np.ndarray, places: np.ndarray) -> Point:
+        """Return the end with the changes of gaps closed along K Hᵀ, as all corrections together close them."""
+        rows = _Rows.at(self.flow, end, self.record.bounds)
+        columns = product(self.response, self.rows.state.rows[self.record.rows[places]].T)
+        parts = ranked(product(rows.gap_rows(owners), columns), relative=INDEPENDENT_HELD_ROWS)
+        change = -product(columns, parts.solve(rows.gaps[owners].along))
+        way = Dual(np.zeros(len(columns)), change)
+        return Point(end.x, self.flow.retracted(end, way).along)
 
     def require_agreement(self, found: Array, of_kernel: Array) -> None:
         """Raise `SolveError` if values are not those of the kernel: an active set that differs between both passes."""
         size = 1.0 + float(np.abs(of_kernel).max(initial=0.0))
         if not np.abs(found - of_kernel).max(initial=0.0) <= KERNEL_AGREES * size:
             raise _border(self.flow.work, None, "contacts are active in one of both passes alone")
+
+
+def _solution(forces: Array, velocities: Array) -> ContactSolution:
+    """Return the answer of the kernel to a contact problem."""
+    return ContactSolution(
+        forces=forces,
+        velocities=velocities,
+        change=np.zeros(0),
+        modes=(),
+        determined=np.ones(len(forces), dtype=bool),
+        residual=0.0,
+        stage=SolverStage.NEWTON,
+        steps=0,
+        status=Status.OK,
+    )
 
 
 def _finite(number: float, impulses: Array) -> float:
