@@ -17,6 +17,7 @@ import numpy as np
 
 from sarrus.analysis.sensitivity.dual import Dual
 from sarrus.analysis.sensitivity.flow import Flow, Point
+from sarrus.analysis.sensitivity.open_shares import OpenShares
 from sarrus.analysis.sensitivity.step_record import StepRecord, record_step
 from sarrus.analysis.sensitivity.tolerances import BORDER_OF_STEP, KERNEL_AGREES
 from sarrus.base.arrays import Array
@@ -26,7 +27,7 @@ from sarrus.dynamics.contacts.contact_elements import ContactElement, contact_el
 from sarrus.dynamics.contacts.contact_state import ContactRowState, contact_row_state
 from sarrus.dynamics.contacts.row_derivatives import contact_slopes
 from sarrus.dynamics.model.joint_limits import joint_limits
-from sarrus.dynamics.optimize.contact_problem import ContactSolution, SolverStage, solve_contact_problem
+from sarrus.dynamics.optimize.contact_problem import ContactSolution, SolverStage
 from sarrus.dynamics.optimize.contact_tangent import contact_tangent
 from sarrus.dynamics.optimize.tolerances import INDEPENDENT_HELD_ROWS
 from sarrus.dynamics.solve.workspace import Workspace
@@ -232,6 +233,7 @@ class _Pass:
         constant = Dual(impulses, np.zeros((len(own), self.width)))
         offset = (drift if (delays.value > 0.0).any() else drift + turn) + added
         c = self.rows.along(self._ahead(constant)) + offset
+        self.speeds = c.value[own]
         self.impulses = Dual(impulses, self._changes(impulses, c[own]))
         self.ahead = self._ahead(self.impulses)
         self.require_agreement(self.ahead.value, record.ahead[number])
@@ -309,17 +311,15 @@ class _Pass:
 
         Velocities do not, but the way does if some of these contacts were closed at the start and others were not.
         """
-        record, W = self.record, self.delassus
-        pushing = np.flatnonzero(record.impulses != 0.0)
-        sizes = np.sqrt(np.maximum(np.diag(W), 0.0))
-        sizes[sizes == 0.0] = 1.0
-        even = W / np.outer(sizes, sizes)
-        free = ranked(even[:, pushing], relative=INDEPENDENT_HELD_ROWS).null
+        record = self.record
+        dry = [(n, _finite(number, record.impulses)) for n, number in record.dry]
+        shares = OpenShares.of(record.impulses, self.speeds, self.delassus, record.contacts, dry)
         for weight in (self.delay.value / self.h, record.lasts.astype(float)):
-            felt = np.abs(product(even[:, pushing], weight[pushing, None] * free)).max(axis=1, initial=0.0)
+            felt = shares.felt(weight)
             if felt.max(initial=0.0) > BORDER_OF_STEP:
                 one = contact_elements(self.flow.work)[record.owners[int(felt.argmax())]]
-                raise _border(self.flow.work, one, "and others close at different times and share the load anyhow")
+                text = "closes at another time than others with which it shares the load in an open way"
+                raise _border(self.flow.work, one, text)
 
     def _of_rows(self, delays: Dual) -> Dual:
         """Return times of contacts for the active rows, zero for dry friction."""
@@ -336,11 +336,9 @@ class _Pass:
         blocks, W = (record.contacts, dry), self.delassus
         found = _solution(impulses, speeds.value)
         tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
-        if tangent.border:  # forces that are not unique are at a border only if the least ones are
-            free = speeds.value - product(W, impulses)
-            found = solve_contact_problem(None, free, *blocks, delassus=W, start=impulses, throw=False)
-            if found.status.ok and np.abs(found.velocities - speeds.value).max() <= KERNEL_AGREES:
-                tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
+        if tangent.border:  # forces that are not unique are at a border only if those with the least friction are
+            found = _solution(OpenShares.of(impulses, speeds.value, W, *blocks).with_least_friction, speeds.value)
+            tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
         if not tangent.status.ok:
             starts = np.cumsum([0, *(n for n, _ in (*record.contacts, *record.dry))])
             elements = contact_elements(self.flow.work)
