@@ -366,14 +366,16 @@ class _Pass:
         for _ in range(POSITION_CORRECTIONS):
             gaps = _Rows.at(flow, end, record.bounds).gaps[owners]
             if np.abs(gaps.value / record.closed[owners]).max() <= EXACT_GAP_OF_MODES:
-                break
+                return self._closed(end, owners, places)
             value = -dense.solve(matrix, gaps.value)
             held = Dual(value, np.zeros((len(chosen), self.width))).spread(places, len(record.rows))
             turned = self.rows.along(self.pushed(held))[record.rows[places]]
             change = -dense.solve(matrix, gaps.along + turned.along)
             way = self.pushed(Dual(value, change).spread(places, len(record.rows)))
             end = flow.retracted(end, way)
-        return self._closed(end, owners, places)
+        gaps = _Rows.at(flow, end, record.bounds).gaps[owners]
+        exact = np.abs(gaps.value / record.closed[owners]).max() <= EXACT_GAP_OF_MODES
+        return self._closed(end, owners, places) if exact else end
 
     def _closed(self, end: Point, owners: np.ndarray, places: np.ndarray) -> Point:
         """Return the end with the changes of gaps closed along K Hᵀ, as all corrections together close them."""
