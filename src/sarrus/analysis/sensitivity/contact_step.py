@@ -55,7 +55,7 @@ class ContactStep(Flow):
         _, slope = self._terms(start, first=True)
         near = near or self._is_near(start.x, slope, h)
         record = record_step(self.work, start.x, h, near=near)
-        _require_one_coefficient(self.work, record)
+        _require_supported(self.work, record)
         begun = Point(record.x, start.along)
         middle = self.retracted(begun, self.dual(begun, self.columns.v).times(0.5 * h))
         middle.x[self.work.parts.t] += 0.5 * h
@@ -342,8 +342,12 @@ class _Pass:
         if not tangent.status.ok:
             starts = np.cumsum([0, *(n for n, _ in (*record.contacts, *record.dry))])
             elements = contact_elements(self.flow.work)
+            found_open = "open" in tangent.reason
             blamed = [elements[record.owners[starts[k]]] for k in tangent.border]
-            text = "is at a border of modes" if blamed else tangent.reason
+            text = "is at a border of modes" if not found_open else (
+                "slides and shares the load with others in an open way, on which the derivatives depend"
+            )
+            text = text if blamed else tangent.reason
             raise _border(self.flow.work, blamed[0] if blamed else None, text)
         return tangent.forces
 
@@ -413,13 +417,15 @@ def _finite(number: float, impulses: Array) -> float:
     return number if np.isfinite(number) else 2.0 + 2.0 * float(np.abs(impulses).sum())
 
 
-def _require_one_coefficient(work: Workspace, record: StepRecord) -> None:
-    """Raise `SolveError` for an active contact that sticks with another coefficient than it slides."""
+def _require_supported(work: Workspace, record: StepRecord) -> None:
+    """Raise `SolveError` for an active contact with another coefficient of friction at rest, or of gear flanks."""
     elements = contact_elements(work)
     for k in np.flatnonzero(record.active):
         one = elements[k]
         if one.friction < one.static < np.inf:
             raise _border(work, one, "has another coefficient of friction at rest, which is not supported")
+        if one.opposite_flank >= 0:
+            raise _border(work, one, "is one of two flanks, of which the step chooses one, which is not supported")
 
 
 def _border(work: Workspace, one: ContactElement | None, what: str) -> SolveError:

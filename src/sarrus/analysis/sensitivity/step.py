@@ -16,11 +16,12 @@ from sarrus.analysis.sensitivity.flow import Flow, Point
 from sarrus.analysis.sensitivity.parameters import chosen_parameters
 from sarrus.analysis.sensitivity.phase_flow import PhaseFlow, flow_of, require_one_phase
 from sarrus.base.arrays import Array, read_only
-from sarrus.base.errors import SolveError, check_is
+from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.base.numbers import positive_number
 from sarrus.dynamics.contacts.contact_state import require_no_narrow_phase, takes_part
 from sarrus.dynamics.system import System
 from sarrus.kernels.integrate.tableau import TIME_STEPPING
+from sarrus.motion.inputs.contacts_of_steps import with_contacts_of_steps
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
 
 
@@ -72,14 +73,19 @@ def step_derivatives(
     contacts: bool = True,
     method: str = "rk4",
 ) -> StepDerivatives:
-    """Return the `StepDerivatives` of one step of `sr.simulate` with stabilization "projection".
+    """Return the `StepDerivatives` of one step of `sr.simulate`, by method "rk4" or, with contacts, "moreau-jean".
 
     The step of "rk4" is a map: projection of the start on the constraints, four stages, projection of position and
-    velocity. Its
-    derivatives are composed of exact ones (automatic differentiation of the equations, implicit differentiation of
-    solves and projections). So F maps every change to one that the constraints allow at the end; changes that they do
-    not allow at the start act by their projections. P is the derivative for given q and v, with the start projected on
-    constraints that move with p.
+    velocity. Its derivatives are composed of exact ones (automatic differentiation of the equations, implicit
+    differentiation of solves and projections). So F maps every change to one that the constraints allow at the end;
+    changes that they do not allow at the start act by their projections. P is the derivative for given q and v, with
+    the start projected on constraints that move with p.
+
+    The step of "moreau-jean" is that of `sarrus.kernels.integrate.time_stepping`: two contact problems, whose active
+    contacts and modes are held. It includes contacts that close in the step, rebounds, and the closing of gaps; a gap
+    that is closed stays closed, whatever its change at the start. Changes of a start on the constraints are projected
+    as above, those of gaps are not. Differences of steps in forty digits agree to 1e-9
+    (`docs/decisions/0096-derivatives-of-steps-in-time.md`).
 
     Parameters
     ----------
@@ -89,9 +95,10 @@ def step_derivatives(
     tau : (nv,) applied generalized force, constant.
     parameters : names from ``system.parameters``; default: all except switches.
     contacts : True: contacts with Coulomb friction, stops of joints and dry friction act with the modes at the start
-        of the step, and the derivatives are those of the smooth phase (`sr.linearize_at`). A step in which a mode
+        of the step, and the derivatives of "rk4" are those of the smooth phase (`sr.linearize_at`). A step in which a mode
         changes is an error, also where a stop is met. What sticks keeps its place; a change of this place is a change
         of the start like others. False leaves them out.
+    method : "rk4" or "moreau-jean". Contacts that are constraints open and close by "moreau-jean" alone.
 
     Redundant rows are cut to the generic rank, as in the simulator. Rows that are dependent on the constraints only
     separate at the stages, and the derivatives then differ from those of the discrete step by the order of its own
@@ -103,16 +110,24 @@ def step_derivatives(
     ------
     ArgumentError
         q or v violate the constraints by more than 1e-5; an unknown name; contacts between geometries without closed
-        form; a drive whose speed jumps in the step.
+        form; a drive whose speed jumps in the step; another method; "moreau-jean" with activations, Poisson's law or
+        contacts=False.
     SolveError
+        By "moreau-jean": a contact, rope, stop or dry friction (``error.element``) is at a border of modes, of being
+        active or of a rebound, within 1e-7; the step depends on shares of the load that redundant contacts leave open;
+        it is divided into parts, because impulses change its velocities much; a contact that is active has another
+        coefficient of friction at rest, is a gear flank, or closes by the impulses of others in the step. By "rk4":
         A contact, stop or dry friction is at a border of modes, or its mode changes in the step (the time is given); an
         activation is at its limit or reaches it in the step; a stage has no acceleration, a lower rank,
         or contradicting constraints; neighbouring motions turn back or take another branch at a singular
         configuration in the step, in the start or in a parameter, which is named.
     """
     check_is("step_derivatives", system, System)
+    _check_method(system, method, contacts)
+    if method == TIME_STEPPING:
+        system = with_contacts_of_steps(system)
     dt = positive_number(dt, f"{system.name}: dt", unit=" [s]", element="dt")
-    acts = takes_part(system, contacts)
+    acts = method == TIME_STEPPING or takes_part(system, contacts)
     if acts:
         require_no_narrow_phase(system, "derivatives of a step")
     names, places = chosen_parameters(system, parameters)
@@ -135,6 +150,20 @@ def step_derivatives(
         require_one_phase(work, begun.x, end.x, applied)
     refuse_limited(system, np.array(states), np.array([t, t + dt]))
     return _derivatives(system, flow, end, t, h, names)
+
+
+def _check_method(system: System, method: str, contacts: bool) -> None:
+    """Raise `ArgumentError` for a method without derivatives of its steps."""
+    if method not in ("rk4", TIME_STEPPING):
+        raise ArgumentError(
+            f"{system.name}: method must be 'rk4' or {TIME_STEPPING!r} for derivatives of a step, got {method!r}",
+            element="method",
+        )
+    if method == TIME_STEPPING and not contacts:
+        raise ArgumentError(
+            f"{system.name}: steps of {TIME_STEPPING!r} have contacts; without them give method='rk4'",
+            element="contacts",
+        )
 
 
 def _derivatives(
