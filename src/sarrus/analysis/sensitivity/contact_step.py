@@ -82,6 +82,10 @@ class ContactStep(Flow):
         """Return q or v of a point."""
         return Dual(point.x[part].copy(), point.along[part].copy())
 
+    def basis(self, x: Array) -> Array:
+        """Return N (nq × nv) at x."""
+        return self._rows(x).basis
+
     def with_velocity(self, point: Point, v: Dual) -> Point:
         """Return a point with another velocity."""
         x, along = point.x.copy(), point.along.copy()
@@ -107,9 +111,7 @@ class ContactStep(Flow):
         change = product(d.force, point.along) - (0.0 if force is None else force.along)
         bias = product(d.bias[met], point.along)
         none = np.zeros((len(met), nv))
-        found = acceleration_change(
-            rows, d.mass, np.hstack([change, -np.eye(nv)]), np.hstack([bias, none])
-        )
+        found = acceleration_change(rows, d.mass, np.hstack([change, -np.eye(nv)]), np.hstack([bias, none]))
         width = point.along.shape[1]
         return Dual(slope[self.work.nq :], found[:, :width]), found[:, width:]
 
@@ -118,12 +120,12 @@ class ContactStep(Flow):
 class _Rows:
     """All rows of contacts, stops and dry friction at a point, and their derivatives by z = (q, v, u, p)."""
 
-    flow: Flow
+    flow: ContactStep
     point: Point
     state: ContactRowState
 
     @classmethod
-    def at(cls, flow: Flow, point: Point, bounds: Array) -> _Rows:
+    def at(cls, flow: ContactStep, point: Point, bounds: Array) -> _Rows:
         x, parts = point.x, flow.work.parts
         state = contact_row_state(flow.work, x[parts.q], x[parts.v], float(x[parts.t]), bounds)
         return cls(flow, point, state)
@@ -136,7 +138,7 @@ class _Rows:
 
     def gap_rows(self, owners: np.ndarray) -> Array:
         """Return the derivatives of the gaps of these contacts and stops along velocities (owners × nv)."""
-        basis = self.flow._rows(self.point.x).basis
+        basis = self.flow.basis(self.point.x)
         return product(self._gap_slopes[owners][:, self.flow.columns.q], basis)
 
     @cached_property
@@ -275,7 +277,7 @@ class _Pass:
             if not record.active[k] and forecast.value[k] < 0.0:
                 raise _border(self.flow.work, one, "is closed in one of both passes of the step alone")
             if record.gaps[k] <= BORDER_OF_STEP * one.unit:
-                raise _border(self.flow.work, one, "is closed but for a gap below the border of modes")
+                raise _border(self.flow.work, one, "is closed but for a gap that is too small to tell")
         closing = np.flatnonzero(opens & record.active)
         gap, ahead = gaps[closing], forecast[closing].times(h)
         return gap.times(h).over(gap - ahead).spread(closing, len(opens))
@@ -302,9 +304,9 @@ class _Pass:
         for k, one in enumerate(contact_elements(self.flow.work)[: len(record.active)]):
             least = STANDING_SPEED * record.rest[k]
             speed = -float(earlier.value[one.rows.start])
-            if record.active[k] and record.gaps[k] <= record.closed[k]:
-                if abs(speed - least) <= BORDER_OF_STEP * least:
-                    raise _border(self.flow.work, one, "hits at the least speed of an impact")
+            closed = record.active[k] and record.gaps[k] <= record.closed[k]
+            if closed and abs(speed - least) <= BORDER_OF_STEP * least:
+                raise _border(self.flow.work, one, "hits at the least speed of an impact")
 
     def _require_no_shares(self) -> None:
         """Raise `SolveError` if the end depends on shares of the load that redundant rows leave open.
@@ -336,16 +338,24 @@ class _Pass:
         blocks, W = (record.contacts, dry), self.delassus
         found = _solution(impulses, speeds.value)
         tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
-        if tangent.border:  # forces that are not unique are at a border only if those with the least friction are
-            found = _solution(OpenShares.of(impulses, speeds.value, W, *blocks).with_least_friction, speeds.value)
+        if (
+            tangent.border
+        ):  # forces that are not unique are at a border only if those with the least friction are
+            found = _solution(
+                OpenShares.of(impulses, speeds.value, W, *blocks).with_least_friction, speeds.value
+            )
             tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
         if not tangent.status.ok:
             starts = np.cumsum([0, *(n for n, _ in (*record.contacts, *record.dry))])
             elements = contact_elements(self.flow.work)
             found_open = "open" in tangent.reason
             blamed = [elements[record.owners[starts[k]]] for k in tangent.border]
-            text = "is at a border of modes" if not found_open else (
-                "slides and shares the load with others in an open way, on which the derivatives depend"
+            text = (
+                "is at a border of modes"
+                if not found_open
+                else (
+                    "slides and shares the load with others in an open way, on which the derivatives depend"
+                )
             )
             text = text if blamed else tangent.reason
             raise _border(self.flow.work, blamed[0] if blamed else None, text)
@@ -425,7 +435,9 @@ def _require_supported(work: Workspace, record: StepRecord) -> None:
         if one.friction < one.static < np.inf:
             raise _border(work, one, "has another coefficient of friction at rest, which is not supported")
         if one.opposite_flank >= 0:
-            raise _border(work, one, "is one of two flanks, of which the step chooses one, which is not supported")
+            raise _border(
+                work, one, "is one of two flanks, of which the step chooses one, which is not supported"
+            )
 
 
 def _border(work: Workspace, one: ContactElement | None, what: str) -> SolveError:

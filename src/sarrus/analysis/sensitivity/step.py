@@ -85,7 +85,7 @@ def step_derivatives(
     contacts and modes are held. It includes contacts that close in the step, rebounds, and the closing of gaps; a gap
     that is closed stays closed, whatever its change at the start. Changes of a start on the constraints are projected
     as above, those of gaps are not. Differences of steps in forty digits agree to 1e-9
-    (`docs/decisions/0096-derivatives-of-steps-in-time.md`).
+    (decision 96).
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ def step_derivatives(
     tau : (nv,) applied generalized force, constant.
     parameters : names from ``system.parameters``; default: all except switches.
     contacts : True: contacts with Coulomb friction, stops of joints and dry friction act with the modes at the start
-        of the step, and the derivatives of "rk4" are those of the smooth phase (`sr.linearize_at`). A step in which a mode
-        changes is an error, also where a stop is met. What sticks keeps its place; a change of this place is a change
-        of the start like others. False leaves them out.
+        of the step, and the derivatives of "rk4" are those of the smooth phase (`sr.linearize_at`). A step of "rk4" in
+        which a mode changes is an error, also where a stop is met. What sticks keeps its place; a change of this place
+        is a change of the start like others. False leaves them out.
     method : "rk4" or "moreau-jean". Contacts that are constraints open and close by "moreau-jean" alone.
 
     Redundant rows are cut to the generic rank, as in the simulator. Rows that are dependent on the constraints only

@@ -73,7 +73,9 @@ def record_step(work: Workspace, x: Array, h: float, *, near: bool) -> StepRecor
     assert run is not None
     run.refuse_depth(loop.x)
     loop.find_first_forces()
-    loop.acceleration(loop.v.copy())  # a run records its start, with the forces with which its first step begins
+    loop.acceleration(
+        loop.v.copy()
+    )  # a run records its start, with the forces with which its first step begins
     start, room, local = loop.x.copy(), run.work, view_fields(run.local, local_sizes(loop.table))
     room.begin[:] = 0.0
     local.header.length = h
@@ -111,4 +113,3 @@ def record_step(work: Workspace, x: Array, h: float, *, near: bool) -> StepRecor
         contacts=blocks[: int(problem.contacts)],
         dry=blocks[int(problem.contacts) :],
     )
-
