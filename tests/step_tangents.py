@@ -25,7 +25,7 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.dynamics.optimize import Mode, solve_contact_problem
 from step_scenes import Row, Scene, dot, scenes
 
-DIGITS, CHANGE, CLOSED, POLISH, CORRECTIONS = 50, mpf("1e-18"), 1e-9, 6, 30
+DIGITS, CHANGE, CLOSED, AT_REST, POLISH, CORRECTIONS = 50, mpf("1e-18"), 1e-9, 1e-6, 6, 30
 
 
 @dataclass
@@ -51,6 +51,7 @@ class Step:
     def __init__(self, scene: Scene, h: float) -> None:
         self.scene, self.h = scene, mpf(h)
         self.held: list[Held] | None = None
+        self.resting = set[int]()
         self.exact = True  # the kernel's three corrections close the gaps
 
     def __call__(self, q: Row, v: Row, u: Row, p: Row) -> tuple[Row, Row]:
@@ -59,6 +60,11 @@ class Step:
         held = [Held(), Held()] if self.held is None else self.held
         middle = plus(q, v, h / 2)
         gaps = [e.gap(q) if e.gap else mpf(0) for e in scene.elements]
+        for i, e in enumerate(scene.elements):  # printed digits: at rest it is closed
+            near = CLOSED < gaps[i] / (e.unit * scene.length) <= AT_REST
+            if (fresh and near and abs(dot(e.rows(q)[0], v)) <= 1e-8 * scene.length) or i in self.resting:
+                gaps[i] = mpf(0)
+                self.resting.add(i)
         H = [e.rows(middle) for e in scene.elements]
         M = mpmath.matrix(scene.mass(middle, p))
         inverse = M**-1

@@ -228,7 +228,8 @@ class _Pass:
         smooth = self.free if before is None else before
         change = alone - (self.rows.along(smooth) + self.rows.bias).times(0.5 * h)
         gaps = _Rows.at(flow, begun, record.bounds).gaps
-        delays = self._delays(gaps, change[heads[: len(gaps.value)]])
+        forecast = gaps.times(1.0 / h) + change[heads[: len(gaps.value)]]
+        delays = self._delays(gaps, forecast)
         self.delay = self._of_rows(delays)
         added = self._rebounds(delays, earlier[heads[: len(gaps.value)]], alone[heads[: len(gaps.value)]])
         impulses = record.impulses if number else record.first
@@ -240,6 +241,8 @@ class _Pass:
         self.ahead = self._ahead(self.impulses)
         self.require_agreement(self.ahead.value, record.ahead[number])
         self._require_lasting(earlier)
+        moved = self.rows.along(self.pushed(constant)).value[heads[: len(gaps.value)]]
+        self._require_open(forecast.value + moved)
         if number:
             self._require_no_shares()
         lasting = self.impulses.times(record.lasts.astype(float))
@@ -262,10 +265,9 @@ class _Pass:
         found = product(rows, self.response, rows.T)
         return 0.5 * (found + found.T)
 
-    def _delays(self, gaps: Dual, change: Dual) -> Dual:
-        """Return the times until contacts close, for ``change``, their rates of change in the step without them."""
+    def _delays(self, gaps: Dual, forecast: Dual) -> Dual:
+        """Return the times until contacts close, for ``forecast``, gaps at the end without contacts over h."""
         record, h = self.record, self.h
-        forecast = gaps.times(1.0 / h) + change
         opens = record.gaps > record.closed
         for k, one in enumerate(contact_elements(self.flow.work)[: len(opens)]):
             if not opens[k]:
@@ -297,6 +299,12 @@ class _Pass:
         hits = np.flatnonzero(record.rebounds)
         heads = np.array([elements[k].rows.start for k in hits], dtype=int)
         return approach.times(record.restitution)[hits].spread(heads, self.count)
+
+    def _require_open(self, left: Array) -> None:
+        """Raise `SolveError` for an open contact that the impulses of others just close; ``left`` is its gap over h."""
+        for k, one in enumerate(contact_elements(self.flow.work)[: len(left)]):
+            if not self.record.active[k] and left[k] * self.h <= BORDER_OF_STEP * one.unit:
+                raise _border(self.flow.work, one, "just closes by the impulses of others")
 
     def _require_lasting(self, earlier: Dual) -> None:
         """Raise `SolveError` for a closed contact that just hits, so that its force is just lasting."""
