@@ -19,7 +19,7 @@ from sarrus.analysis.sensitivity.dual import Dual
 from sarrus.analysis.sensitivity.flow import Flow, Point
 from sarrus.analysis.sensitivity.open_shares import OpenShares
 from sarrus.analysis.sensitivity.step_record import StepRecord, record_step
-from sarrus.analysis.sensitivity.tolerances import BORDER_OF_STEP, KERNEL_AGREES
+from sarrus.analysis.sensitivity.tolerances import AGAINST_SLIP, BORDER_OF_STEP, KERNEL_AGREES
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
@@ -337,6 +337,30 @@ class _Pass:
         padded = delays.spread(np.arange(count), len(contact_elements(self.flow.work)))
         return padded[owners]
 
+    def _require_laws(
+        self, r: Array, u: Array, contacts: list[tuple[int, float]], dry: list[tuple[int, float]]
+    ) -> None:
+        """Raise `SolveError` where impulses and velocities break the laws.
+
+        The kernel takes off drifts of redundant rows that contradict each other, so that what sticks creeps.
+        """
+        sizes, first = np.abs(u) + product(np.abs(self.delassus), np.abs(r)), 0
+        for k, (n, number) in enumerate([*contacts, *dry]):
+            head = k < len(contacts)
+            part, tails = slice(first, first + n), slice(first + head, first + n)
+            least = BORDER_OF_STEP * float(sizes[part].max())
+            speed = float(np.linalg.norm(u[tails]))
+            most = number * (r[first] if head else 1.0)
+            broken = head and r[first] > 0.0 and abs(u[first]) > least
+            if speed > least:
+                off = np.linalg.norm(r[tails] + most / speed * u[tails])
+                broken = broken or bool(off > AGAINST_SLIP * most)
+            if broken:
+                one = contact_elements(self.flow.work)[self.record.owners[first]]
+                text = "is redundant beside others that turn against it: the step lets it creep, which is not supported"
+                raise _border(self.flow.work, one, text)
+            first += n
+
     def _changes(self, impulses: Array, speeds: Dual) -> Array:
         """Return δr for the velocities of the active rows, with their changes at constant r."""
         record = self.record
@@ -344,6 +368,7 @@ class _Pass:
             return np.zeros((0, self.width))
         dry = [(n, _finite(number, impulses)) for n, number in record.dry]
         blocks, W = (record.contacts, dry), self.delassus
+        self._require_laws(impulses, speeds.value, record.contacts, dry)
         found = _solution(impulses, speeds.value)
         tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
         if (

@@ -75,3 +75,7 @@ BORDER_OF_STEP = 1e-7
 # [1, of 1 + the largest entry] Velocities and coordinates of a step in time agree with those of its kernel to this,
 # for derivatives. Compliances that are differences of accelerations have ten digits.
 KERNEL_AGREES = 1e-9
+
+# [1, of the friction] Friction of a sliding contact of a step in time is opposite to its slip to this. The direction
+# of the slowest slips that are told from rest has six digits.
+AGAINST_SLIP = 1e-5
