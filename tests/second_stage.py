@@ -390,6 +390,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_against_differences_of_the_simulator[quadruped-0.001]",
         "test_against_differences_of_the_simulator[quaternions-0.001]",
     ),
+    "test_steps_in_time_derivatives.py": ("test_steps_of_bodies_in_space_and_of_loops[walker-walker-5e-08]",),
     "test_study.py": (
         "test_cluster_goes_on_with_a_store_and_compiles_once_per_worker",
         "test_functions_are_told_apart_by_code_and_what_they_hold",

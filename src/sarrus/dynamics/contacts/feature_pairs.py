@@ -28,7 +28,7 @@ from sarrus.dynamics.contacts.tolerances import (
 from sarrus.kernels.linalg.ranked import ranked
 
 
-class Touching(NamedTuple):
+class FeatureContact(NamedTuple):
     """Gap [m] between two features, the contact point half way between them, and the unit normal, (3,)."""
 
     gap: float
@@ -81,7 +81,7 @@ def proper_pair(features: tuple[Feature, Feature], point: Array, normal: Array, 
     return ProperPair((corner, face._replace(axes=-axes, outward=-normal)), True)
 
 
-def touching(pair: ProperPair, normal: Array) -> Touching:
+def touching(pair: ProperPair, normal: Array) -> FeatureContact:
     """Return how two features touch whose normal is near to ``normal``."""
     one, two = pair.features
     n = _normal(one, two, normal)
@@ -90,13 +90,13 @@ def touching(pair: ProperPair, normal: Array) -> Touching:
     if one.kind == two.kind == "line":
         aside = cross(two.axes[:, 2], n)
         along = (second - first) @ aside / (one.axes[:, 2] @ aside)
-        return Touching(gap, first + along * one.axes[:, 2] + 0.5 * gap * n, n)
+        return FeatureContact(gap, first + along * one.axes[:, 2] + 0.5 * gap * n, n)
     if one.kind in ("face", "line"):
-        return Touching(gap, second - 0.5 * gap * n, n)
-    return Touching(gap, first + 0.5 * gap * n, n)
+        return FeatureContact(gap, second - 0.5 * gap * n, n)
+    return FeatureContact(gap, first + 0.5 * gap * n, n)
 
 
-def agrees(pair: ProperPair, found: Touching, given: Touching, length: float) -> bool:
+def agrees(pair: ProperPair, found: FeatureContact, given: FeatureContact, length: float) -> bool:
     """Tell whether the features touch as a narrow phase says: ``given``, with a characteristic length [m]."""
     sizes = np.concatenate([one.size for one in pair.features])
     size = float(sizes[sizes > 0.0].min(initial=length))

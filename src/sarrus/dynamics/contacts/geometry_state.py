@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.feature_pairs import ProperPair, Touching, agrees, proper_pair, touching
+from sarrus.dynamics.contacts.feature_pairs import FeatureContact, ProperPair, agrees, proper_pair, touching
 from sarrus.dynamics.contacts.surface_features import (
     Body,
     ContactRates,
@@ -66,11 +66,11 @@ class GeometryPoint:
         """Distance of both surfaces [m]: the gap and the margin."""
         return self.gap + self.pair.margin
 
-    def touching(self, length: float) -> tuple[ProperPair, Touching, bool]:
+    def touching(self, length: float) -> tuple[ProperPair, FeatureContact, bool]:
         """Return the features that determine the contact, how they touch, and whether as the point says."""
         pair = proper_pair(self.features, self.point, self.axes[0], self.pair.margin)
         found = touching(pair, self.axes[0])
-        known = agrees(pair, found, Touching(self.distance, self.point, self.axes[0]), length)
+        known = agrees(pair, found, FeatureContact(self.distance, self.point, self.axes[0]), length)
         return pair, found, known and all(one.kind != "ridge" for one in self.features)
 
     def wrench(self, forces: Array) -> tuple[Array, Array]:

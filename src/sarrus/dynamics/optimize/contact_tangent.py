@@ -193,10 +193,11 @@ class _ModeEquations:
             return self._none(
                 c, (), "redundant rows do not stay redundant along this change", Status.INCONSISTENT
             )
-        felt = self._shares(product(ways, parts.null), W, velocities)
+        felt = self._moving(product(response, parts.null), product(ways, parts.null), response)
+        felt = felt or self._shares(product(ways, parts.null), W, velocities)
         if felt:
             return self._none(
-                c, felt, f"redundant rows leave the load on sliding contacts {_listed(felt)} open"
+                c, felt, f"redundant rows leave the load on {_listed(felt)} open, and some of these slide"
             )
         velocities[self.held] = 0.0
         forces = product(ways, y) + product(self.turn, velocities)
@@ -207,6 +208,15 @@ class _ModeEquations:
             "",
             Status.OK,
         )
+
+    def _moving(self, moved: Array, free: Array, response: Array) -> list[int]:
+        """Return the contacts and dry frictions with shares ``free`` that leave held rows at rest and move others.
+
+        The normal force of a sliding contact may be open: its friction then moves what nothing holds.
+        """
+        if np.abs(moved).max(initial=0.0) <= UNHELD_CHANGE * np.abs(response).max(initial=0.0):
+            return []
+        return [k for k, part in enumerate(self.parts) if np.abs(free[part]).max(initial=0.0) > SHARES_FELT]
 
     def _shares(self, free: Array, W: Array, velocities: Array) -> list[int]:
         """Return the sliding contacts whose shares along ``free``, forces without effect, change δu by their turns."""

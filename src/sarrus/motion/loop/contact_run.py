@@ -359,6 +359,12 @@ class ContactRun:
         sizes, slots = self._sizes(), self.slots.reshape(tl.ROOM + 1, -1)
         return max(float(view_fields(slot, sizes).facts.residual) for slot in slots)
 
+    @property
+    def problem_blocks(self) -> list[tuple[int, float]]:
+        """Number of rows, and coefficient or limit [N s, N m s], of each block of the last contact problem."""
+        count = int(self.problem.blocks)
+        return list(zip(self._counts[2][:count].tolist(), self._own.numbers[:count].tolist()))
+
     def begin_anew(self, t: float, step: float, loss: float) -> None:
         """Forget the last steps [s] before t but for what contacts have taken up to then, and ``loss`` [J] besides."""
         slots, sizes = self.slots.reshape(tl.ROOM + 1, -1), self._sizes()

@@ -38,7 +38,7 @@ from sarrus.symbolic.rows.tolerances import (
 _UNITS = np.eye(3)
 
 
-class Touching(NamedTuple):
+class BoxContact(NamedTuple):
     """The gap [m] of two features, normal and tangents, the contact point on the geom from its centre [m].
 
     ``border`` and ``hidden`` as in `sarrus.symbolic.rows.surface_pairs.Nearest`.
@@ -64,7 +64,7 @@ class BoxPair:
         self.apart = ca.fmin(separation, 0.0) - BESIDE_SEPARATION * self.least
         self.clear_way = ca.fmax(separation, 0.0) + SEEN_WAY * self.least
 
-    def touching(self, feature: Corner | Edges) -> Touching:
+    def touching(self, feature: Corner | Edges) -> BoxContact:
         """Return how two features touch."""
         return self._corner(feature) if isinstance(feature, Corner) else self._edges(feature)
 
@@ -89,7 +89,7 @@ class BoxPair:
             found -= float(half) * ca.fabs(ca.dot(axis, own))
         return found
 
-    def _corner(self, feature: Corner) -> Touching:
+    def _corner(self, feature: Corner) -> BoxContact:
         """Return how a corner touches a face; it is there up to a little beyond the edges of the face."""
         signs, k = np.array(feature.signs, dtype=float), feature.face
         if feature.of_base:
@@ -114,7 +114,7 @@ class BoxPair:
         arm = corner - self.centre + (gap * normal if feature.of_base else 0.0)
         return self._touching(gap, normal, tangent, arm, (beyond - width) / width, lies)
 
-    def _edges(self, feature: Edges) -> Touching:
+    def _edges(self, feature: Edges) -> BoxContact:
         """Return how two edges touch; they do up to a little before their ends, where corners do."""
         i, j = feature.own, feature.other
         normal, sine = self.normals[i][j]
@@ -132,9 +132,9 @@ class BoxPair:
 
     def _touching(
         self, gap: ca.SX, normal: ca.SX, tangent: ca.SX, arm: ca.SX, border: ca.SX, lies: ca.SX
-    ) -> Touching:
+    ) -> BoxContact:
         hidden = max_of(border > 0.0, lies > NORMAL_CONE, gap < self.apart)
-        return Touching(gap, (normal, tangent, cross(normal, tangent)), arm, border, hidden)
+        return BoxContact(gap, (normal, tangent, cross(normal, tangent)), arm, border, hidden)
 
 
 def _edge(axis: int, parity: int, half: np.ndarray, axes: Sequence[ca.SX], way: ca.SX) -> tuple[ca.SX, ca.SX]:
