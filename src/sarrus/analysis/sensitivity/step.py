@@ -112,8 +112,8 @@ def step_derivatives(
     Raises
     ------
     ArgumentError
-        q or v violate the constraints by more than 1e-5; an unknown name; a drive whose speed jumps in the step; another
-        method; "moreau-jean" with activations, Poisson's law, contacts between geometries without closed form, or
+        q or v violate the constraints by more than 1e-5; an unknown name; a drive whose speed jumps in the step;
+        another method; "moreau-jean" with activations, Poisson's law, contacts between geometries without closed form, or
         contacts=False.
     SolveError
         By "moreau-jean": a contact, rope, stop or dry friction (``error.element``) is at a border of modes, of being
@@ -151,7 +151,8 @@ def step_derivatives(
     if acts:
         require_one_phase(flow, begun.x, end.x, applied)
     refuse_limited(system, np.array(states), np.array([t, t + dt]))
-    return _derivatives(system, flow, end, t, h, names)
+    open_shares = flow.ambiguous(begun) if isinstance(flow, PhaseFlow) else ()
+    return _derivatives(system, flow, end, t, h, names, open_shares)
 
 
 def _check_method(system: System, method: str, contacts: bool) -> None:
@@ -169,20 +170,26 @@ def _check_method(system: System, method: str, contacts: bool) -> None:
     if method == TIME_STEPPING and system.contact_geometries:
         raise ArgumentError(
             f"{system.name}: derivatives of steps of {TIME_STEPPING!r} need gaps in closed form, and those of "
-            f"{system.contact_geometries[0]!r} come from a narrow phase; method='rk4' has derivatives with their features",
+            f"{system.contact_geometries[0]!r} come from a narrow phase; method='rk4' has those with their features",
             element=system.contact_geometries[0],
         )
     laws = [one.name for one in system.equations.friction_contacts if one.impact_law == "poisson"]
     if method == TIME_STEPPING and laws:
         raise ArgumentError(
-            f"{system.name}: contact {laws[0]!r} has impact_law='poisson', which derivatives of steps of {TIME_STEPPING!r} "
-            "do not know; impact_law='newton' has them",
+            f"{system.name}: contact {laws[0]!r} has impact_law='poisson', which derivatives of steps of "
+            f"{TIME_STEPPING!r} do not know; impact_law='newton' has them",
             element=laws[0],
         )
 
 
 def _derivatives(
-    system: System, flow: Flow, end: Point, t: float, dt: float, names: tuple[str, ...]
+    system: System,
+    flow: Flow,
+    end: Point,
+    t: float,
+    dt: float,
+    names: tuple[str, ...],
+    ambiguous: tuple[str, ...] = (),
 ) -> StepDerivatives:
     """Return the derivatives at the end of a step of a flow, by the parameters of these names."""
     f, g, p = np.split(flow.in_tangent(end), [flow.size, flow.size + system.nu], axis=1)
@@ -198,7 +205,7 @@ def _derivatives(
         names=change_names(system),
         input_names=tuple(system.actuator_names),
         parameter_names=names,
-        ambiguous=flow.ambiguous(begun) if isinstance(flow, PhaseFlow) else (),
+        ambiguous=ambiguous,
     )
 
 
