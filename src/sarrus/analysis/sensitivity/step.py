@@ -113,8 +113,8 @@ def step_derivatives(
     ------
     ArgumentError
         q or v violate the constraints by more than 1e-5; an unknown name; a drive whose speed jumps in the step;
-        another method; "moreau-jean" with activations, Poisson's law, contacts between geometries without closed form, or
-        contacts=False.
+        another method; "moreau-jean" with activations, Poisson's law, contacts between geometries without closed form,
+        or contacts=False.
     SolveError
         By "moreau-jean": a contact, rope, stop or dry friction (``error.element``) is at a border of modes, of being
         active or of a rebound, within 1e-7; the step depends on shares of the load that redundant contacts leave open;
