@@ -25,12 +25,12 @@ def sb3(environment: Environment | VectorEnvironment) -> StableBaselinesEnvironm
     ArgumentError
         The environment is not a vector environment of `make`, or Stable-Baselines3 is not installed.
     """
-    _check(environment, "sb3")
+    of = _vector(environment, "sb3")
     try:
         from sarrus.runs.gym.stable_baselines import StableBaselinesEnvironment
     except ImportError as error:
         raise _missing("sb3", "Stable-Baselines3", "stable-baselines3") from error
-    return StableBaselinesEnvironment(environment)  # type: ignore[arg-type]
+    return StableBaselinesEnvironment(of)
 
 
 def rsl_rl(
@@ -48,23 +48,24 @@ def rsl_rl(
     ArgumentError
         The environment is not a vector environment of `make`, or rsl_rl is not installed.
     """
-    _check(environment, "rsl_rl")
+    of = _vector(environment, "rsl_rl")
     try:
         from sarrus.runs.gym.rsl import RslEnvironment
     except ImportError as error:
         raise _missing("rsl_rl", "rsl_rl", "rsl-rl-lib") from error
-    return RslEnvironment(environment, device, seed)  # type: ignore[arg-type]
+    return RslEnvironment(of, device, seed)
 
 
-def _check(environment: object, name: str) -> None:
+def _vector(environment: Any, name: str) -> VectorEnvironment:
     from sarrus.runs.gym.environments import VectorEnvironment
 
-    if not isinstance(environment, VectorEnvironment):
-        raise ArgumentError(
-            f"sr.gym.{name} needs a vector environment, sr.gym.make(system, num_envs=…), not a "
-            f"{type(environment).__name__}",
-            element="environment",
-        )
+    if isinstance(environment, VectorEnvironment):
+        return environment
+    raise ArgumentError(
+        f"sr.gym.{name} needs a vector environment, sr.gym.make(system, num_envs=…), not a "
+        f"{type(environment).__name__}",
+        element="environment",
+    )
 
 
 def _missing(name: str, program: str, package: str) -> ArgumentError:
