@@ -21,7 +21,6 @@ from sarrus.base.errors import SolveError
 from sarrus.control.laws.law import Law
 from sarrus.dynamics.impacts.collisions import Collisions
 from sarrus.dynamics.optimize.redundant_forces import on_springs, share
-from sarrus.dynamics.solve.slip_onset import is_moved
 from sarrus.kernels.contact.tolerances import (
     OUT_OF_REACH,
     RESTICK_SPEED,
@@ -38,7 +37,7 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
 from sarrus.kernels.memory.record import view_fields
 from sarrus.kernels.platform.c_function import bounce, mode_acceleration
-from sarrus.motion.contacts.contact_probe import ContactProbe
+from sarrus.motion.contacts.contact_probe import ContactProbe, is_moved
 from sarrus.motion.contacts.mode_changes import Change, change_between
 from sarrus.motion.contacts.tolerances import (
     BEGINNING_ROUNDS,
