@@ -60,3 +60,38 @@ def test_accelerations_far_above_gravity_leave_steps_as_long_as_they_are(seed):
         )  # fmt: skip
     assert run.status.ok
     assert run.steps < 300
+
+
+@pytest.mark.parametrize("kind", ["sphere", "box"])
+def test_contacts_of_a_narrow_phase_rub_as_at_the_next_moment(kind):
+    """A slider on a geometry; the reference are Newton and Euler body by body, with the slip of the geometry."""
+    for seed in (12, 36):
+        known = dead_centres.mechanism(seed // 12)[0]
+        model = sr.Mechanism("crank", gravity=(0, 0, -known.gravity))
+        for name, mass, size in (("crank", known.crank, known.r), ("rod", known.rod, known.l)):
+            model.add_body(name, mass, com=(size / 2, 0, 0), inertia=(known.turns * mass * size**2,) * 3)
+        model.add_body("guide", 1e-12, inertia=(1e-12,) * 3)
+        model.add_body("slider", known.slider, inertia=(0.01,) * 3)
+        model.add_joint("crank", "revolute", "world", "crank", axis=(0, -1, 0))
+        model.add_joint("rod", "revolute", "crank", "rod", axis=(0, -1, 0), parent_pose=(known.r, 0, 0))
+        model.add_joint("x", "prismatic", "world", "guide", axis=(1, 0, 0), parent_pose=(0, 0, known.offset))
+        model.add_joint("z", "prismatic", "guide", "slider", axis=(0, 0, 1))
+        model.add_closure("pin", "point", "rod", "slider", pose1=(known.l, 0, 0))
+        model.add_actuator("motor", "crank")
+        model.add_geom("floor", "world", "plane", pose=(0, 0, known.offset - 0.05))
+        model.add_geom("shoe", "slider", kind, (0.05,) * (3 if kind == "box" else 1), friction=known.friction)
+        model.add_geometry_contacts(closed_form=False)
+        system = sr.System(model)
+        for stretched in (True, False):
+            angle = known.dead_centre(stretched)
+            sb, cb, b1, _, _, x2 = known.geometry(angle)
+            q = np.array([angle, np.arctan2(sb, cb) - angle, known.r * np.cos(angle) + known.l * cb, 0.0])
+            for speed, torque in ((0.0, 0.3), (0.4, -0.2)):
+                v = np.array([speed, (b1 - 1.0) * speed, 0.0, 0.0])
+                found = system.forward_dynamics(q, v, np.array([torque]))
+                wanted = known.sliding(angle, speed, torque, np.sign(x2))
+                assert_allclose(found.a[0], wanted, rtol=1e-8)
+                normal, rub = (found.contacts.forces.reshape(-1, 3).sum(axis=0)[k] for k in (0, slice(1, 3)))
+                assert found.contacts.status.ok
+                assert normal > 0.0
+                assert_allclose(np.linalg.norm(rub), known.friction * normal, rtol=1e-9)

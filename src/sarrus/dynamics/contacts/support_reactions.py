@@ -107,7 +107,6 @@ class ContactForces(ContactReactions):
 
     residual: float
     _solution: StateSolution
-    _doubts: bool
     _also: tuple[str, ...]
 
     def __init__(
@@ -116,27 +115,21 @@ class ContactForces(ContactReactions):
         status: Status,
         reason: str,
         residual: float | None = None,
-        *,
-        doubts: bool = True,
         also: tuple[str, ...] = (),
     ) -> None:
-        """``doubts`` False: no contact is ``ambiguous``; ``also``: these are, too. Only the forces are computed now."""
+        """``also``: further contacts that are ``ambiguous``. Only the forces are computed now."""
         answer, ok = solution.answer, status.ok
         if residual is None:
             residual = float(answer.facts.residual) if ok else np.inf
         own: dict[str, Any] = vars(self)
-        own.update(
-            status=status, reason=reason, residual=residual, _solution=solution, _doubts=doubts, _also=also
-        )
+        own.update(status=status, reason=reason, residual=residual, _solution=solution, _also=also)
         own["forces"] = read_only(answer.forces if ok else np.zeros(len(answer.forces)))
         own["force"] = read_only(answer.force if ok else np.zeros(len(answer.force)))
 
     def doubted(self, names: tuple[str, ...]) -> ContactForces:
         """Return the same forces with further names of contacts that are ``ambiguous``."""
         also = (*self._also, *names)
-        return ContactForces(
-            self._solution, self.status, self.reason, self.residual, doubts=self._doubts, also=also
-        )
+        return ContactForces(self._solution, self.status, self.reason, self.residual, also)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -174,5 +167,4 @@ class ContactForces(ContactReactions):
 
     @cached_property
     def ambiguous(self) -> tuple[str, ...]:
-        known = self._solution.ambiguous if self._doubts else ()
-        return tuple(dict.fromkeys((*known, *self._also)))
+        return tuple(dict.fromkeys((*self._solution.ambiguous, *self._also)))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +20,13 @@ from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import state_contacts_layout as sl
 from sarrus.kernels.memory.record import view_fields
-from sarrus.kernels.platform.c_function import contact_forces, contact_problem
+from sarrus.kernels.platform.c_function import choices, contact_forces, contact_problem, projection
 
 if TYPE_CHECKING:
     from sarrus.dynamics.results import ForwardDynamics
     from sarrus.dynamics.solve.workspace import Workspace
 
+_MOTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _PLACE = la.Table.places["contact_table"]
 
 
@@ -45,7 +48,7 @@ def state_contacts(work: Workspace, free: ForwardDynamics) -> StateContactTable:
 
 
 class StateContactTable:
-    """The arrays of one workspace, and the call of the kernel. ``asked`` of all blocks are zero between calls.
+    """The arrays of one workspace, and the calls of the kernel `sarrus.kernels.states.choices`.
 
     The kernel has contacts first, then stops, then dry friction, which is the order of ``elements``, and all rows of
     contacts before all others. The rows of ``elements`` and of answers are those of ``names``. ``contact_table`` is the
@@ -57,7 +60,6 @@ class StateContactTable:
         self._numbers = sorted(range(len(elements)), key=lambda k: kinds.index(elements[k].kind))
         self.work, self.names = work, names
         self.elements = tuple(elements[k] for k in self._numbers)
-        self.has_flanks = any(one.opposite_flank >= 0 for one in self.elements)
         contacts = [one for one in self.elements if one.kind == "contact"]
         widths = [one.rows.stop - one.rows.start for one in contacts]
         first = [row for one in contacts for row in range(one.rows.start, one.rows.stop)]
@@ -89,34 +91,44 @@ class StateContactTable:
         problem.sizes, problem.numbers, problem.delassus = problem_sizes, own.numbers, own.delassus
         problem.velocities, problem.forces, problem.work = own.given, own.impulses, own.solver
         table.inner, table.solver = work.acceleration_kernel.address, contact_problem.address
+        table.projection = projection.address if work.nc else 0
         if table.contact_rows and not work.contact_geometries:
             functions = contact_gaps(work), contact_motion_function(work)
             table.gaps, table.motion = functions[0].address, functions[1].address
             self._functions = functions
-        self.asked, self._given = np.zeros(blocks, dtype=np.int64), sl.StateContacts.zeros()
-        self._answer, more = (
-            np.zeros(sum(sl.answer_sizes(table, rows, nv))),
-            np.zeros(sum(sl.room_sizes(rows, nv))),
-        )
-        order, units = np.zeros(rows + 1, dtype=np.int64), np.array([one.unit for one in self.elements])
-        reach = np.array([one.reach for one in self.elements])
-        given = self._given
-        given.contact_table, given.asked, given.units, given.reach = table, self.asked, units, reach
-        given.order, given.answer, given.room = order, self._answer, more
+        given = self._given = sl.StateChoices.zeros()
+        of_state: dict[str, np.ndarray] = {
+            "units": np.array([one.unit for one in self.elements]),
+            "reach": np.array([one.reach for one in self.elements]),
+            "opposites": np.array([one.opposite_flank for one in self.elements], dtype=np.int64),
+            "order": np.zeros(rows + 1, dtype=np.int64),
+            "answer": np.zeros(sum(sl.answer_sizes(table, rows, nv))),
+            "room": np.zeros(sum(sl.room_sizes(rows, nv))),
+            **{key: np.zeros(blocks, dtype=np.int64) for key in ("asked", "pairs", "firsts", "failed")},
+        }
+        for name, array in of_state.items():
+            setattr(given, name, array)
+        given.contact_table, given.forces, given.motion = table, contact_forces.address, table.motion
+        self._error: BaseException | None = None
+        if table.contact_rows and work.contact_geometries:
+            self._motion = _MOTION(self._write_motion)
+            given.motion = ctypes.cast(self._motion, ctypes.c_void_p).value or 0
+        self._asked, self._answer = of_state["asked"], of_state["answer"]
+        lengths = sl.answer_sizes(table, rows, nv)
+        ends = np.cumsum(lengths).tolist()
+        self._parts = [slice(end - length, end) for end, length in zip(ends, lengths)]
         self._nothing = self.view(self._answer)
         self._before_delassus = len(self._answer) - rows * rows
-        self.arrays = of_model | arrays | {"units": units, "reach": reach}
-        self._kept = room, problem_sizes, more, order
+        self.arrays = of_model | arrays | of_state
+        self._kept = room, problem_sizes
         self._at = table.ctypes.data
-        self._call = contact_forces.entry
+        self._call = choices.entry
         self._arguments = work.table.ctypes.data, given.ctypes.data
 
     def view(self, answer: Array) -> sl.StateAnswer:
         """Return the arrays of an answer by name."""
-        found: sl.StateAnswer = view_fields(
-            answer, sl.answer_sizes(self.contact_table, tl.fixed_rows(self.contact_table), self.work.nv)
-        )
-        return found
+        facts, *others = [answer[part] for part in self._parts]
+        return sl.StateAnswer(facts.view(sl.StateFacts), *others)
 
     def load(self, found: ContactRowState) -> None:
         """Store gaps and motion of the contacts at a state, in place of the native functions."""
@@ -126,25 +138,22 @@ class StateContactTable:
         own.native[:count], own.native[count : 2 * count] = found.rates[rows], found.bias[rows]
         own.native[2 * count : count * (2 + nv)] = found.rows[rows].ravel()
 
-    def slide(self, k: int, direction: Array) -> None:
-        """Ask block k to slide along a direction at the next call."""
-        self.asked[k], self._nothing.directions[self._places[self.elements[k].tails]] = (
-            sl.SLIDES_ALONG,
-            direction,
-        )
+    def _write_motion(self, at: int, out: int) -> None:
+        """Store the motion at another velocity: the x at an address; ``out`` is the room of `load`."""
+        parts = self.work.parts
+        x = np.ctypeslib.as_array((ctypes.c_double * parts.tau.stop).from_address(at))
+        try:
+            self.load(contact_row_state(self.work, x[parts.q], x[parts.v], float(x[parts.t])))
+        except BaseException as error:  # C has no exceptions: it is raised behind the kernel
+            self._error = error
 
     def find(self) -> tuple[int, sl.StateAnswer]:
         """Return how the kernel ended at the state in the x of the workspace, and a copy of its answer."""
-        work, table = self.work, self.work.table
-        before = table[_PLACE]
-        table[_PLACE] = self._at
-        try:
-            code = self._call(*self._arguments, 0)
-            if code == sl.NO_FACTOR:
-                self._lightness[:] = lightness(work, work.x[work.parts.q], float(work.x[work.parts.t]))
-                code = self._call(*self._arguments, 1)
-        finally:
-            table[_PLACE] = before
+        code = self._run(0)
+        if code == sl.NO_FACTOR:
+            work = self.work
+            self._lightness[:] = lightness(work, work.x[work.parts.q], float(work.x[work.parts.t]))
+            code = self._run(1)
         if code == sl.IDLE:
             return code, self._nothing
         m = int(self._nothing.facts.rows)
@@ -153,3 +162,31 @@ class StateContactTable:
             return code, answer
         forces, directions = answer.forces[self._places], answer.directions[self._places]
         return code, answer._replace(forces=forces, directions=directions)
+
+    def onsets(self, numbers: Sequence[int], a: Array) -> list[Array]:
+        """Return the unit directions in which blocks begin to slip at the acceleration a (nv,); zero at rest.
+
+        The state is the x of the workspace. ``numbers`` of the blocks are those of the elements as given. Their
+        tangential rows have no velocity, acceleration or response to forces: they are at a dead centre.
+        """
+        blocks = [self._numbers.index(k) for k in numbers]
+        self._asked[:] = sl.NOTHING
+        self._nothing.going[:], self._nothing.directions[:] = 0.0, 0.0
+        self._nothing.going[blocks], self._own.first[:] = -1.0, a
+        self._run(sl.ONSETS)
+        directions = self._nothing.directions[self._places]
+        return [directions[self.elements[k].tails] * (self._asked[k] == sl.SLIDES_ALONG) for k in blocks]
+
+    def _run(self, level: int) -> int:
+        """Call the kernel with this table of contacts."""
+        table = self.work.table
+        before = table[_PLACE]
+        table[_PLACE] = self._at
+        try:
+            code = int(self._call(*self._arguments, level))
+        finally:
+            table[_PLACE] = before
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
+        return code

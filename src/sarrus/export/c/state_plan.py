@@ -17,7 +17,7 @@ from sarrus.export.c.contents import Member, Natives, SystemPlan, array, clean
 from sarrus.export.c.entry_points import loop
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import enumeration, listing, note
-from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Table, Value, View
+from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Known, Table, Value, View
 from sarrus.kernels.contact.contact_problem import contact_problem
 from sarrus.kernels.contact.state_forces import contact_forces
 from sarrus.kernels.memory import contact_layout as tl
@@ -40,6 +40,7 @@ ENDS = {
     sl.DEEP: "NOT_CLOSED",
     sl.CLOSING: "INCONSISTENT",
     sl.IMPOSSIBLE: "INFEASIBLE",
+    sl.NO_CHOICE: "INFEASIBLE",
     sl.NOT_FINITE: "NOT_CONVERGED",
     sl.NOT_SOLVED: "NOT_CONVERGED",
 }
@@ -89,7 +90,7 @@ class StatePlan:
 
     def body(self, upper: str, kernels: Kernels, solve: str) -> list[str]:
         """Return the lines that find the forces at W->x, after a first solve, and solve again with them."""
-        kernel, _ = kernels.call(choose_forces, [self.table, self._choices])
+        kernel, _ = kernels.call(choose_forces, [self.table, self._choices, Known(1)])
         answer, tau = self.starts, self._tau
         forces, modes, fault = answer["forces"], answer["modes"], sl.StateFacts.places["at_fault"]
         return [
@@ -98,7 +99,7 @@ class StatePlan:
             loop(len(self.elements), f"out->modes[i] = {upper}_MODE_OPEN"),
             loop(len(self.elements), "out->ambiguous[i] = 0"),
             f"    if (code >= 0 && status <= {upper}_SINGULAR) {{",
-            f"        int found = {kernel}(W);",
+            f"        int found = {kernel}(W, 1);",
             f"        if (found == {sl.FOUND}) {{",
             inner(len(self.names), f"out->forces[i] = W->state_answer[{forces} + i]"),
             inner(len(self.elements), f"out->modes[i] = (int)W->state_answer[{modes} + i]"),
@@ -111,7 +112,7 @@ class StatePlan:
                 for end, said in ENDS.items()
             ),
             f"        for (i = 0; i < {len(self.elements)}; i++)",
-            "            out->ambiguous[i] = W->state_ambiguous[i];",
+            f"            out->ambiguous[i] = (int)W->state_answer[{answer['ambiguous']} + i];",
             f"        if (found == {sl.DEEP} || found == {sl.CLOSING})",
             f"            out->element = (int)W->state_answer[{answer['facts'] + fault}];",
             "    }",
@@ -128,6 +129,7 @@ class StatePlan:
             **{key: Address(View(f"W->state_{key}", DOUBLE)) for key in (*_FLOATS, "work")},
             "problem": Address(problem_table(plan, numbers, "state")),
             "inner": plan.table.entries["acceleration"],
+            "projection": plan.table.entries["projection"],
             "solver": Address(KernelCode(contact_problem)),
         }
         for key, outputs, count in (
@@ -156,22 +158,21 @@ class StatePlan:
     def _choice_table(self, plan: SystemPlan, contact_table: Table, at_state: StateContactTable) -> Table:
         """Return the table of the kernel that finds the forces."""
         blocks, rows, nv = len(self.elements), len(self.names), plan.system.nv
-        numbers = {"asked": blocks, "order": rows + 1, "pairs": blocks, "firsts": blocks, "ambiguous": blocks}
+        numbers = {"asked": blocks, "order": rows + 1, "pairs": blocks, "firsts": blocks, "failed": blocks}
         own: dict[str, Value] = {
             "contact_table": Address(contact_table),
             "forces": Address(KernelCode(contact_forces)),
-            **{
-                key: Address(View(f"W->state_{key}", INT))
-                for key in ("asked", "order", "opposites", "pairs", "firsts", "ambiguous")
-            },
+            **{key: Address(View(f"W->state_{key}", INT)) for key in (*numbers, "opposites")},
             **{key: Address(View(f"W->state_{key}", DOUBLE)) for key in ("units", "reach", "answer", "room")},
         }
+        if "motion" in contact_table.entries:
+            own["motion"] = contact_table.entries["motion"]
         self.members += [
             *(
                 Member(f"state_{key}", size, "of contacts at a state", type=INT)
                 for key, size in numbers.items()
             ),
-            Member("state_opposites", blocks, "flanks", self._opposites(at_state), INT),
+            Member("state_opposites", blocks, "flanks", at_state.arrays["opposites"].astype(float), INT),
             *(
                 array(f"state_{key}", "of contacts at a state", at_state.arrays[key])
                 for key in ("units", "reach")
@@ -183,11 +184,6 @@ class StatePlan:
         ]
         choices, self.entries = sl.StateChoices.zeros(), own
         return Table("a state", choices, own, len(choices), "W->state_none", "choice_table")
-
-    @staticmethod
-    def _opposites(at_state: StateContactTable) -> np.ndarray:
-        """Return the opposite flank of each element in the order of the kernel, −1 without one."""
-        return np.array([one.opposite_flank for one in at_state.elements], dtype=float)
 
     def declaration(self, upper: str) -> str:
         """Return the enumerations of elements and modes."""

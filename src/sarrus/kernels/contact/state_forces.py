@@ -418,7 +418,7 @@ def _residual(table: Table, m: int, answer: StateAnswer, room: StateRoom):
 def _at_rest(table: Table, m: int, answer: StateAnswer, room: StateRoom):
     """Return 1.0 if a block that sticks, with friction, has tangential rows that neither move nor are moved, else 0.0.
 
-    So it is at a dead centre (`sarrus.dynamics.solve.slip_onset`).
+    So it is at a dead centre (`sarrus.kernels.states.choices`).
     """
     unilateral, response, motion, found = tl.lasting_contacts(table.contact_table), 0.0, 0.0, 0.0
     for i in range(m):

@@ -12,9 +12,11 @@ NOTHING, LEFT_OUT, SLIDES_ALONG = 0, 1, 2
 # Ends of a call: nothing acts; forces were found; a contact is deep below its plane; a contact approaches; the
 # accelerations are not finite; M has no factor, so that level 1 is needed, with ``lightness`` in the table of contacts.
 IDLE, FOUND, DEEP, CLOSING, NOT_FINITE, NO_FACTOR = 0, 1, 2, 3, 4, 5
-# Further ends of `kernels.states.choices`: no finite forces let a contact slide on, or no choice of flanks keeps
-# all from closing; no forces were found that obey the laws.
-IMPOSSIBLE, NOT_SOLVED = 6, 7
+# Further ends of `kernels.states.choices`: no finite forces let a contact slide on; no forces were found that obey the
+# laws; no choice of flanks keeps all from closing.
+IMPOSSIBLE, NOT_SOLVED, NO_CHOICE = 6, 7, 8
+# Level of `kernels.states.choices` at which it finds only slips that begin.
+ONSETS = 2
 
 
 class StateContacts(Record, of=int):
@@ -33,12 +35,11 @@ class StateChoices(StateContacts, of=int):
     """A state with what `kernels.states.choices` needs in addition."""
 
     forces: int  # the kernel of forces
+    motion: int  # ``motion`` of the table of contacts; with contacts of a narrow phase a function of Python, 0: no rows
     opposites: Integers  # of each block: its opposite flank, −1 without one
     pairs: Integers  # room: the first flank of each pair of closed opposite flanks
     firsts: Integers  # room: of each pair, 1 if the second flank is left out first
-    ambiguous: (
-        Integers  # answer: of each block, 1 if the laws leave forces open on which the acceleration depends
-    )
+    failed: Integers  # room: of each block, what was asked where the laws did not hold first
 
 
 class StateFacts(Record):
@@ -66,6 +67,9 @@ class StateAnswer(NamedTuple):
     friction: Any  # of each block of the model: the coefficient that acts
     going: Any  # of each block of the model: 1 if it slides, 2: dry friction that does, −1: at a dead centre
     start: Any  # of each block of the model: its first row in the problem, −1: it is not there
+    ambiguous: (
+        Any  # of each block of the model: 1 if the laws leave forces open on which the acceleration depends
+    )
     forces: Any  # of all rows of the model [N, N m]
     directions: Any  # of all rows of the model: of slip
     force: Any  # generalized force of all of them
@@ -77,8 +81,8 @@ def answer_sizes(contact_table: Any, rows: Any, nv: Any) -> Any:
     """Return the lengths of the arrays of the answer, for up to ``rows`` rows."""
     blocks = contact_table.contacts + contact_table.stops + contact_table.dry
     return StateAnswer(
-        facts=N_FACTS, modes=blocks, friction=blocks, going=blocks, start=blocks, forces=rows, directions=rows,
-        force=nv, given=rows, delassus=rows * rows,
+        facts=N_FACTS, modes=blocks, friction=blocks, going=blocks, start=blocks, ambiguous=blocks,
+        forces=rows, directions=rows, force=nv, given=rows, delassus=rows * rows,
     )  # fmt: skip
 
 

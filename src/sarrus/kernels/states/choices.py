@@ -1,7 +1,13 @@
 """Forces at a state with what they leave to choose: one of two opposite flanks, slips that begin at dead centres.
 
-This is `sarrus.dynamics.solve.accelerate` for exported C, which has no Python to choose. Only Python proves, by cone
-programs, that contacts have no forces at all; C says that none were found.
+Of two opposite flanks at most one pushes. `sarrus.dynamics.solve.accelerate` and exported C call this kernel. Only
+Python proves, by cone programs, that contacts have no forces at all; C says that none were found.
+
+A dead centre is a state where a contact with friction begins to slip although the constraints hold it at this instant:
+a slider there has the velocity J v = 0, and nearly no acceleration J a + J̇ v for any forces. On a motion
+v t⁰ + a t + … along closed constraints the velocity is then B(v, v) t + … + B(a, a) t³/2, with the quadratic part B of
+J a + J̇ v in velocities; for one motion both terms have the same direction, and so has the reversed motion. Friction
+there does no work to first order, but it acts from this instant on.
 """
 
 from __future__ import annotations
@@ -38,25 +44,38 @@ from sarrus.kernels.platform.pointers import internal
 MOST_PAIRS = 6
 
 
+def choices(table: Table, x: StateChoices, level: int) -> int:
+    """Write the forces at the state in the table's x to ``x.answer``; return `FOUND` or why there are none.
+
+    At level 0 M must have a factor; at level 1 compliances are differences of accelerations where it has none. At level
+    ONSETS only slips that begin are found, see `find_onsets`, with the acceleration in ``first`` of the contact work.
+    """
+    contact_table = table.contact_table
+    if level == sl.ONSETS:
+        work = tl.contact_work(contact_table, table.nq, table.nv, la.input_size(table))
+        answer = sl.answer_of(x, contact_table, tl.fixed_rows(contact_table), table.nv)
+        return 1 if find_onsets(table, x, answer, work) else 0
+    return choose_forces(table, x, level)
+
+
 @internal
-def choose_forces(table: Table, x: StateChoices):
+def choose_forces(table: Table, x: StateChoices, level: int):
     """Write the forces at the state in the table's x to ``x.answer``; return `FOUND` or why there are none."""
     contact_table = table.contact_table
     work = tl.contact_work(contact_table, table.nq, table.nv, la.input_size(table))
     answer = sl.answer_of(x, contact_table, tl.fixed_rows(contact_table), table.nv)
     room = sl.room_of(x, tl.fixed_rows(contact_table), table.nv)
     ask_nothing(table, x)
-    for k in range(tl.lasting_contacts(contact_table) + contact_table.dry):
-        x.ambiguous[k] = 0
-    code = _find(table, x)
+    _forget_marks(table, answer)
+    code = _find(table, x, level)
     if code != sl.FOUND:
         return code
     pairs = _closed_flanks(table, x, answer, work)
     if pairs > 0:
         _mark_jams(table, x, answer)
-        code = _on_flanks(table, x, pairs, answer, work)
+        code = _on_flanks(table, x, level, pairs, answer, work)
     else:
-        code = _judged(table, x, answer, work)
+        code = _judged(table, x, level, answer, work)
     _mark_jams(table, x, answer)
     if code == sl.FOUND:
         _mark_shares(table, x, answer, room)
@@ -71,21 +90,27 @@ def ask_nothing(table: Table, x: StateChoices):
 
 
 @internal
-def _find(table: Table, x: StateChoices):
-    """Return the end of the kernel of forces, by differences of accelerations where M has no factor."""
+def _forget_marks(table: Table, answer: StateAnswer):
+    """Mark no force as ambiguous."""
+    fill(answer.ambiguous, 0.0, tl.lasting_contacts(table.contact_table) + table.contact_table.dry)
+
+
+@internal
+def _find(table: Table, x: StateChoices, level: int):
+    """Return the end of the kernel of forces, at level 1 by differences of accelerations where M has no factor."""
     code = call_kernel(x.forces, table, x, 0)
-    if code == sl.NO_FACTOR:
+    if code == sl.NO_FACTOR and level > 0:
         code = call_kernel(x.forces, table, x, 1)
     return code
 
 
 @internal
-def _judged(table: Table, x: StateChoices, answer: StateAnswer, work: ContactWork):
+def _judged(table: Table, x: StateChoices, level: int, answer: StateAnswer, work: ContactWork):
     """Return `FOUND` where the forces obey the laws, with slips that begin at dead centres, or why there are none."""
     if answer.facts.residual <= CONTACT_RESIDUAL and answer.facts.at_rest != 0.0:
         if not _begin_slips(table, x, answer, work):
             return sl.FOUND
-        code = _find(table, x)
+        code = _find(table, x, level)
         if code == sl.NOT_FINITE:
             return code
         answer.facts.at_rest = 0.0
@@ -106,7 +131,7 @@ def _mark_jams(table: Table, x: StateChoices, answer: StateAnswer):
         for j in range(1, size_of(table, k)):
             rub += line[at + j] * answer.directions[row + j]
         if line[at] - answer.friction[k] * rub <= UNLOADED * line[at]:
-            x.ambiguous[k] = 1
+            answer.ambiguous[k] = 1.0
             found = True
     return found
 
@@ -123,16 +148,18 @@ def _mark_shares(table: Table, x: StateChoices, answer: StateAnswer, room: State
         slides = slides or answer.modes[int(room.block_of[blocks])] == tl.SLIDING
     if not slides:
         return
-    c = load_ways(table, m, answer, room)
-    largest = 0.0
+    c, largest = load_ways(table, m, answer, room), 0.0
     for j in range(c):
-        for i in range(m):
-            largest = max(largest, abs(dot(answer.delassus + i * m, room.ways + j * m, m)))
         for i in range(c):
             row = int(room.held[i])
             room.square[i * c + j] = dot(answer.delassus + row * m, room.ways + j * m, m) / room.weights[row]
     A = square_matrix(table, x, room, c, c)
     rank = fa.factor(A, c, DETERMINED_PIVOT, 0.0) if c > 0 else 0
+    if rank == c:
+        return
+    for j in range(c):
+        for i in range(m):
+            largest = max(largest, abs(dot(answer.delassus + i * m, room.ways + j * m, m)))
     for k in range(max(rank, 0), c):
         change, y = room.known, room.best
         fill(y, 0.0, c)
@@ -145,18 +172,18 @@ def _mark_shares(table: Table, x: StateChoices, answer: StateAnswer, room: State
         for i in range(m):
             felt = max(felt, abs(dot(answer.delassus + i * m, change, m)))
         if felt > UNMOVED_FORCE * largest:
-            _mark_changed(table, x, answer, room)
+            _mark_changed(table, answer, room)
 
 
 @internal
-def _mark_changed(table: Table, x: StateChoices, answer: StateAnswer, room: StateRoom):
+def _mark_changed(table: Table, answer: StateAnswer, room: StateRoom):
     """Mark the blocks whose forces ``room.known`` changes."""
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
         at = int(answer.start[k])
         for i in range(at, at + size_of(table, k)):
             if abs(room.known[i]) * room.weights[i] > UNMOVED_FORCE:
-                x.ambiguous[k] = 1
+                answer.ambiguous[k] = 1.0
 
 
 @internal
@@ -174,13 +201,20 @@ def _load_acceleration(table: Table, answer: StateAnswer, work: ContactWork, out
 
 @internal
 def _begin_slips(table: Table, x: StateChoices, answer: StateAnswer, work: ContactWork):
-    """Ask blocks at dead centres to slide as they do a moment later; return whether any does.
+    """Ask blocks at dead centres to slide as they do a moment later; return whether any does."""
+    _load_acceleration(table, answer, work, work.first)
+    return find_onsets(table, x, answer, work)
 
-    See `sarrus.dynamics.solve.slip_onset`: the velocity decides the direction, and if it gives none the acceleration.
+
+@internal
+def find_onsets(table: Table, x: StateChoices, answer: StateAnswer, work: ContactWork):
+    """Ask blocks whose ``going`` is negative to slide as they do a moment later; return whether any does.
+
+    Their tangential rows have no velocity, acceleration or response to forces with the acceleration ``work.first``. The
+    velocity of the state decides the direction, and if it gives none the acceleration.
     """
     nq, nv, begun = table.nq, table.nv, False
     a, way, still = work.first, work.way, work.smooth
-    _load_acceleration(table, answer, work, a)
     hurry = 1.0 + longest_entry(table, a)
     fill(still, 0.0, nv)
     _project(table, still, work)
@@ -192,15 +226,17 @@ def _begin_slips(table: Table, x: StateChoices, answer: StateAnswer, work: Conta
         if not speed > STILL:
             continue
         scale = np.sqrt(hurry) / speed
-        good = _load_changes(table, scale, work, work.velocity)
-        good = good and _load_changes(table, -scale, work, work.begin)
-        good = good and _load_changes(table, 0.0, work, work.answer)
+        good = _load_changes(table, x, scale, work, work.velocity)
+        good = good and _load_changes(table, x, -scale, work, work.begin)
+        good = good and _load_changes(table, x, 0.0, work, work.answer)
         if not good:
             continue
         for row in range(tl.fixed_rows(table.contact_table)):
             mean = 0.5 * (work.velocity[row] + work.begin[row])
             work.velocity[row] = mean - work.answer[row]
         begun = _turn_blocks(table, x, STEADY * hurry, answer, work) or begun
+    if x.motion != 0:
+        call_native(x.motion, table.x, work.native)
     return begun
 
 
@@ -229,12 +265,12 @@ def _project(table: Table, v: Floats, work: ContactWork):
         copy(table.x, work.middle, la.input_size(table))
         copy(v, work.middle + table.nq, table.nv)
         la.workspace(table).factored[0] = 0.0
-        call_kernel(table.projection, table, work.middle, la.VELOCITIES)
+        call_kernel(table.contact_table.projection, table, work.middle, la.VELOCITIES)
         copy(work.middle + table.nq, v, table.nv)
 
 
 @internal
-def _load_changes(table: Table, scale: float, work: ContactWork, out: Floats):
+def _load_changes(table: Table, x: StateChoices, scale: float, work: ContactWork, out: Floats):
     """Write the accelerations of all rows at the velocity still + scale × way, without forces; False without them."""
     contact_table, nq, nv, size = table.contact_table, table.nq, table.nv, la.input_size(table)
     copy(table.x, work.middle, size)
@@ -243,8 +279,8 @@ def _load_changes(table: Table, scale: float, work: ContactWork, out: Floats):
     fill(work.middle + (size - nv), 0.0, nv)
     if call_kernel(contact_table.inner, table, work.middle, la.SLOPE) < 0:
         return False
-    if contact_table.motion != 0:
-        call_native(contact_table.motion, work.middle, work.native)
+    if x.motion != 0:
+        call_native(x.motion, work.middle, work.native)
     for row in range(tl.fixed_rows(contact_table)):
         bias = work.native[contact_table.contact_rows + row] if row < contact_table.contact_rows else 0.0
         out[row] = along(table, work, row, la.workspace(table).a) + bias
@@ -289,21 +325,31 @@ def leave_out(table: Table, x: StateChoices, pairs: int, choice: int):
 
 
 @internal
-def _on_flanks(table: Table, x: StateChoices, pairs: int, answer: StateAnswer, work: ContactWork):
-    """Find forces in which at most one of two opposite flanks pushes, and the other one does not close further."""
-    failed = sl.IMPOSSIBLE
+def _on_flanks(table: Table, x: StateChoices, level: int, pairs: int, answer: StateAnswer, work: ContactWork):
+    """Find forces in which at most one of two opposite flanks pushes, and the other one does not close further.
+
+    Without any the answer is that of the first choice whose forces do not obey the laws, or of all flanks.
+    """
+    blocks, failed = tl.lasting_contacts(table.contact_table) + table.contact_table.dry, sl.NO_CHOICE
     for c in range(choice_count(pairs)):
         leave_out(table, x, pairs, c)
         for _ in range(2 * pairs + 2):
-            if _find(table, x) == sl.NOT_FINITE:
+            if _find(table, x, level) == sl.NOT_FINITE:
                 break
-            code = _judged(table, x, answer, work)
+            code = _judged(table, x, level, answer, work)
             if code != sl.FOUND:
-                failed = failed if failed != sl.IMPOSSIBLE else code
+                if failed == sl.NO_CHOICE:
+                    failed = code
+                    for k in range(blocks):
+                        x.failed[k] = sl.LEFT_OUT if x.asked[k] == sl.LEFT_OUT else sl.NOTHING
                 break
             if not _swap_flanks(table, x, pairs, answer, work):
                 return sl.FOUND
-    return failed
+    _forget_marks(table, answer)
+    for k in range(blocks):
+        x.asked[k] = sl.NOTHING if failed == sl.NO_CHOICE else x.failed[k]
+    _find(table, x, level)
+    return failed if failed == sl.NO_CHOICE else _judged(table, x, level, answer, work)
 
 
 @internal

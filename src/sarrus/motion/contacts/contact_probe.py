@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.contact_elements import contact_elements
+from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
 from sarrus.dynamics.impacts.collisions import ImpactBlocks
-from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
-from sarrus.dynamics.solve.slip_onset import slip_onsets
+from sarrus.dynamics.solve.state_contacts import StateContactTable
+from sarrus.kernels.contact.tolerances import NO_ACCELERATION, NO_COMPLIANCE
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
 from sarrus.kernels.platform.c_function import mode_probe
 from sarrus.motion.contacts.slip_directions import Beginning, Rubbing, first_directions
@@ -120,12 +119,20 @@ class ContactProbe(ImpactBlocks):
             return None
 
     def slip_onsets(self, blocks: list[int], a: Array) -> list[Array]:
-        """Return the slip direction that each block begins with at the acceleration a; zero if the constraints
-        hold it.
-        """
+        """Return the unit slip direction with which each block at a dead centre begins; zero if it stays at rest."""
         loop = self.loop
-        system, q, t = loop.system.copy(), loop.q.copy(), loop.time  # ranks of the run stay as they are
-        answer = partial(forward_dynamics, system, q, t=t, throw=False, may_be_open=True)
-        return slip_onsets(
-            system, q, loop.v.copy(), a, t, [contact_elements(system)[k] for k in blocks], answer
-        )
+        system = loop.system.copy()  # ranks and answers of the run stay as they are
+        system.load_functions("dynamics", "checked", "position", "velocity")
+        system.x[:] = system.pack(loop.q, loop.v, None, loop.time)
+        return StateContactTable(system, contact_elements(system), contact_names(system)).onsets(blocks, a)
+
+
+def is_moved(responses: Array, accelerations: Array) -> Array:
+    """Return a mask of the rows that move, under forces on themselves or without, by more than rounding.
+
+    The arguments are the diagonal of W and the accelerations without these forces; both are zero for rows held by the
+    constraints.
+    """
+    responses, accelerations = np.abs(responses), np.abs(accelerations)
+    moved: Array = responses > NO_COMPLIANCE * responses.max(initial=0.0)
+    return moved | (accelerations > NO_ACCELERATION * accelerations.max(initial=0.0))

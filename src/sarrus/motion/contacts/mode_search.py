@@ -12,7 +12,6 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.dynamics.impacts.collisions import Collisions
 from sarrus.dynamics.optimize.redundant_forces import on_springs, share
-from sarrus.dynamics.solve.slip_onset import is_moved
 from sarrus.kernels.contact.tolerances import RESTICK_SPEED, SLIDING_ACCELERATION, UNLOADED
 from sarrus.kernels.integrate.tolerances import COUPLED_CONTACTS
 from sarrus.kernels.linalg import dense
@@ -21,7 +20,7 @@ from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
 from sarrus.kernels.platform.c_function import mode_acceleration
-from sarrus.motion.contacts.contact_probe import ContactProbe
+from sarrus.motion.contacts.contact_probe import ContactProbe, is_moved
 from sarrus.motion.contacts.tolerances import (
     BEGINNING_ROUNDS,
     CRITICAL_FRICTION,
