@@ -28,7 +28,7 @@ from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.forward_dynamics import solved
 from sarrus.dynamics.solve.slip_onset import slip_onsets
-from sarrus.dynamics.solve.state_contacts import StateContactTable, state_contacts
+from sarrus.dynamics.solve.state_contacts import StateContactTable, contacts_at
 from sarrus.dynamics.solve.support import listed
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.contact.tolerances import ARRIVED, STEADY
@@ -48,7 +48,7 @@ def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, th
     Without closed contacts ``free`` is returned. Raises `SolveError` if no acceleration satisfies the laws; with
     ``throw`` False the answer is ``free``, with the reason in its ``contacts``.
     """
-    table = state_contacts(work, free)
+    table = contacts_at(work, *free.state, free.time)
     code, answer = table.find()
     if code == IDLE:
         return free

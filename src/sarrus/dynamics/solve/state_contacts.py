@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,17 +18,16 @@ from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import state_contacts_layout as sl
 from sarrus.kernels.memory.record import view_fields
-from sarrus.kernels.platform.c_function import contact_forces, contact_problem
+from sarrus.kernels.platform.c_function import Kernel, contact_forces, contact_problem
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.results import ForwardDynamics
     from sarrus.dynamics.solve.workspace import Workspace
 
 _PLACE = la.Table.places["contact_table"]
 
 
-def state_contacts(work: Workspace, free: ForwardDynamics) -> StateContactTable:
-    """Return the table of the contacts at the state of ``free``.
+def contacts_at(work: Workspace, q: Array, v: Array, t: float) -> StateContactTable:
+    """Return the table of the contacts at a state.
 
     It is kept in the workspace; with geometries it is made anew where others touch than before.
     """
@@ -37,7 +36,7 @@ def state_contacts(work: Workspace, free: ForwardDynamics) -> StateContactTable:
         if table is None:
             table = work.state_contacts = StateContactTable(work, contact_elements(work), contact_names(work))
         return table
-    found = contact_row_state(work, *free.state, free.time)
+    found = contact_row_state(work, q, v, t)
     if table is None or table.names != found.names:
         table = work.state_contacts = StateContactTable(work, found.elements, found.names)
     table.load(found)
@@ -56,6 +55,9 @@ class StateContactTable:
         kinds = "contact", "stop", "friction"
         self._numbers = sorted(range(len(elements)), key=lambda k: kinds.index(elements[k].kind))
         self.work, self.names = work, names
+        # the elements as given, and their numbers in the kernel
+        self.given_elements, self.order = elements, np.argsort(self._numbers, kind="stable").tolist()
+        self.support: Any = None  # `sarrus.dynamics.solve.support.SupportTable`, once used
         self.elements = tuple(elements[k] for k in self._numbers)
         self.has_flanks = any(one.opposite_flank >= 0 for one in self.elements)
         contacts = [one for one in self.elements if one.kind == "contact"]
@@ -108,7 +110,6 @@ class StateContactTable:
         self.arrays = of_model | arrays | {"units": units, "reach": reach}
         self._kept = room, problem_sizes, more, order
         self._at = table.ctypes.data
-        self._call = contact_forces.entry
         self._arguments = work.table.ctypes.data, given.ctypes.data
 
     def view(self, answer: Array) -> sl.StateAnswer:
@@ -135,21 +136,30 @@ class StateContactTable:
 
     def find(self) -> tuple[int, sl.StateAnswer]:
         """Return how the kernel ended at the state in the x of the workspace, and a copy of its answer."""
-        work, table = self.work, self.work.table
-        before = table[_PLACE]
-        table[_PLACE] = self._at
-        try:
-            code = self._call(*self._arguments, 0)
-            if code == sl.NO_FACTOR:
-                self._lightness[:] = lightness(work, work.x[work.parts.q], float(work.x[work.parts.t]))
-                code = self._call(*self._arguments, 1)
-        finally:
-            table[_PLACE] = before
+        work = self.work
+        code = self.call(contact_forces, self._arguments, 0)
+        if code == sl.NO_FACTOR:
+            self._lightness[:] = lightness(work, work.x[work.parts.q], float(work.x[work.parts.t]))
+            code = self.call(contact_forces, self._arguments, 1)
         if code == sl.IDLE:
             return code, self._nothing
         m = int(self._nothing.facts.rows)
         answer = self.view(self._answer[: self._before_delassus + m * m].copy())
         if self._is_sorted:
             return code, answer
-        forces, directions = answer.forces[self._places], answer.directions[self._places]
+        forces, directions = self.sorted_by_names(answer.forces), self.sorted_by_names(answer.directions)
         return code, answer._replace(forces=forces, directions=directions)
+
+    def call(self, kernel: Kernel, arguments: tuple[int, int], what: int) -> int:
+        """Return the result of a kernel that has these contacts as those of the system."""
+        table = self.work.table
+        before = table[_PLACE]
+        table[_PLACE] = self._at
+        try:
+            return int(kernel.entry(*arguments, what))
+        finally:
+            table[_PLACE] = before
+
+    def sorted_by_names(self, values: np.ndarray) -> np.ndarray:
+        """Return a copy of values by rows of the kernel, in the order of ``names``."""
+        return values[self._places]
