@@ -65,15 +65,9 @@ class BalanceTable:
         program.limits, record.room, record.order, record.program = self.limits, room, order, program
         record.tolerances, record.solver = self.tolerances, cone_program.address
         record.limits = self.limits_of_controls
+        # the arrays by name
+        self.room: bl.BalanceRoom = bl.view_fields(room, bl.balance_sizes(f, n))
         self._kept = arrays, room, order
-
-    @property
-    def room(self) -> bl.BalanceRoom:
-        """The arrays by name."""
-        found: bl.BalanceRoom = bl.view_fields(
-            self._kept[1], bl.balance_sizes(self.record.most_motions, self.record.most_unknowns)
-        )
-        return found
 
     def restrict(self, limits: Array | None) -> None:
         """Set the limits of u (2, nu), lower and upper, or none."""

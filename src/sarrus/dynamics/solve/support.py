@@ -95,20 +95,22 @@ class SupportTable:
     def __init__(self, contacts: StateContactTable) -> None:
         work, blocks = contacts.work, len(contacts.elements)
         self.contacts, rows = contacts, len(contacts.names)
-        self._sizes = ss.support_sizes(rows, work.nv, work.nu, work.nc)
+        sizes = ss.support_sizes(rows, work.nv, work.nu, work.nc)
         self.balance = BalanceTable(work.nv, work.nu, rows)
         self.balance.allocate()
         self._table = given = ss.StateSupport.zeros()
         self._asked, self._pairs, self._firsts = (np.zeros(blocks, dtype=np.int64) for _ in range(3))
         self._opposites = np.array([one.opposite_flank for one in contacts.elements], dtype=np.int64)
         self._input = np.zeros(la.input_size(work.table) + work.nv)
-        self._support, self._units = np.zeros(sum(self._sizes)), np.ones(work.nu)
+        self._support, self._units = np.zeros(sum(sizes)), np.ones(work.nu)
         self._answer = np.zeros(sum(sl.answer_sizes(contacts.contact_table, rows, work.nv)))
         given.contact_table, given.asked, given.answer = contacts.contact_table, self._asked, self._answer
         given.units, given.reach = contacts.arrays["units"], contacts.arrays["reach"]
         given.opposites, given.pairs, given.firsts = self._opposites, self._pairs, self._firsts
         given.balance, given.units_of_controls = self.balance.record, self._units
         given.input, given.support = self._input, self._support
+        self._room: ss.SupportRoom = view_fields(self._support, sizes)
+        self._found = contacts.view(self._answer)
         self._arguments = work.table.ctypes.data, given.ctypes.data
 
     def _call(self, x: Array, a: Array, what: int) -> int:
@@ -116,20 +118,15 @@ class SupportTable:
         self._input[: len(x)], self._input[len(x) :] = x, a
         code = self.contacts.call(supported_state, self._arguments, what)
         if code == ss.DEEP:
-            facts = self.contacts.view(self._answer).facts
+            facts = self._found.facts
             one = self.contacts.elements[int(facts.at_fault)]
             raise below_its_plane(self.contacts.work, one, float(facts.gap))
         return code
 
     @property
-    def _room(self) -> ss.SupportRoom:
-        found: ss.SupportRoom = view_fields(self._support, self._sizes)
-        return found
-
-    @property
     def _modes(self) -> tuple[Mode, ...]:
         """The modes of all elements after a call, as ``given_elements``."""
-        modes = self.contacts.view(self._answer).modes.tolist()
+        modes = self._found.modes.tolist()
         return tuple(_MODES[int(modes[k])] for k in self.contacts.order)
 
     @property
@@ -164,7 +161,7 @@ class SupportTable:
         record.motions, record.controls = len(free), nu
         self.balance.restrict(limits)
         code = self._call(x, a, ss.FORCES)
-        answer, balance, own = contacts.view(self._answer), self.balance.copy(), self.balance.room
+        answer, balance, own = self._found, self.balance.copy(), self.balance.room
         forces = contacts.sorted_by_names(answer.forces)
         loose = np.abs(self._ways[:, own.unique[: record.forces] == 0.0]).max(axis=1, initial=0.0) > 0.0
         status = _STATUS[code]
