@@ -1,7 +1,7 @@
 """Least controls, then least forces of contacts and dry friction, that balance a load: two cone programs.
 
-R u + C y = w, y within the laws of friction, u within limits: u is minimal, then y is minimal for this u. This is
-`sarrus.dynamics.optimize.force_balance`, and a part of inverse dynamics in exported C.
+R u + C y = w, y within the laws of friction, u within limits: u is minimal, then y is minimal for this u. For
+`sarrus.kernels.states.support`, and for `sarrus.dynamics.optimize.force_balance`.
 """
 
 from __future__ import annotations
