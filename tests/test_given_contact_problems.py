@@ -12,9 +12,9 @@ from scipy.sparse import csr_array, csr_matrix
 
 import contact_problems
 import sarrus as sr
+from friction_blocks import Blocks, allowed_rows
 from sarrus.base.arrays import Array
 from sarrus.dynamics.optimize import Mode, SolverStage, solve_cone_program, solve_contact_problem
-from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
 
 DATA = Path(__file__).parent / "data" / "contact_problems" / "given.npz"
 NAMES = sorted({key.partition("/")[0] for key in np.load(DATA).files})

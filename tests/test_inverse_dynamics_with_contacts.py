@@ -220,3 +220,30 @@ def test_a_penetrating_pose_is_an_error() -> None:
     q[2] = -0.01
     with pytest.raises(sr.ArgumentError, match=r"contact 'c' is 0\.01 m below its plane"):
         system.inverse_dynamics(q, np.zeros(6), np.zeros(6))
+
+
+def test_forces_are_named_with_geometries_stops_and_dry_friction_together() -> None:
+    """A box of a narrow phase carries an arm on its stop, with dry friction: M a + h = S u + Jᵀ r by the named rows."""
+    mechanism = sr.Mechanism("carrier")
+    mechanism.add_geom("floor", "world", "plane")
+    mechanism.add_body("crate", 2.0, inertia=(0.02, 0.02, 0.02))
+    mechanism.add_joint("free", "free", "world", "crate", parent_pose=(0.0, 0.0, 0.1))
+    mechanism.add_geom("hull", "crate", "box", (0.1, 0.1, 0.1))
+    mechanism.add_body("arm", 0.3, com=(0.1, 0.0, 0.0), inertia=(1e-3, 1e-3, 1e-3))
+    mechanism.add_joint(
+        "hinge", "revolute", "crate", "arm", axis=(0, 1, 0), limits=(-0.5, 0.5), friction=0.05
+    )
+    mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=False)
+    system = sr.System(mechanism)
+    q, still = system.neutral(), np.zeros(system.nv)
+    q[-1] = 0.5
+    found = system.inverse_dynamics(q, still, still, tau=[0.5, 0, 0, 0, 0, 0, 0.0]).contacts
+    state = contact_row_state(system, q, still, 0.0)
+    assert found.names == state.names
+    assert_allclose(found.force, state.rows.T @ found.forces, atol=1e-12)
+    assert_allclose(found.force, system.bias_force(q, still) - [0.5, 0, 0, 0, 0, 0, 0.0], atol=1e-8)
+    assert found["hinge.upper stop"] > 0.0
+    assert abs(found["hinge.friction"]) <= 0.05 * (1.0 + 1e-9)
+    assert {found.modes[one.name] for one in state.elements if one.name.startswith("floor-")} == {
+        Mode.STICKING
+    }

@@ -27,9 +27,7 @@ from sarrus.dynamics.closing.manifold import close, comparable, stays_closed
 from sarrus.dynamics.contacts.contact_elements import Mode, opposite_flanks
 from sarrus.dynamics.contacts.contact_state import (
     ContactRowState,
-    ContactState,
     contact_row_state,
-    contact_state,
     geometry_contacts,
 )
 from sarrus.dynamics.contacts.geometry_state import GeometryContacts
@@ -39,7 +37,7 @@ from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
-from sarrus.dynamics.solve.support import support_load
+from sarrus.dynamics.solve.support import ContactState, contact_state, support_load
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import RANK_CUT
@@ -92,9 +90,13 @@ class StaticContacts:
         size = self.system.characteristic
         return at_rank(size.scaled_rows(jacobian), rank).null.T / size.columns
 
+    def _at(self, q: Array) -> tuple[Array, Array, Array, float]:
+        """Return q, velocity and acceleration at rest, and t."""
+        return q, self.still, self.still, self.t
+
     def state(self, q: Array) -> ContactState:
         """Return the `ContactState` at rest."""
-        return contact_state(self.system, q, self.still, self.still, self.t)
+        return contact_state(self.system.workspace(), *self._at(q))
 
     def carried(self, q: Array, jacobian: Array, rank: int, balanced: bool = False) -> Carried:
         """Return the contacts that carry the loads at q; ``balanced``: the residual along the motions is rounding."""
@@ -102,7 +104,9 @@ class StaticContacts:
         if load is None:
             none = np.zeros((self.system.nv, 0))
             loads = self.still if balanced else -self.loads(q)
-            _, load = support_load(self.system, state, self.free(jacobian, rank), loads, none)
+            _, load = support_load(
+                self.system.workspace(), self._at(q), self.free(jacobian, rank), loads, none
+            )
         return self.holding(state, load)
 
     def holding(self, state: ContactState, load: SupportReactions) -> Carried:
@@ -135,7 +139,7 @@ class StaticContacts:
         free = self.free(jacobian, ranked(comparable(self.system, jacobian), cut).rank)
         reach = self.system.actuation_matrix(q, t=self.t)
         u, self.held = support_load(
-            self.system, self.state(q), free, -self.loads(q), reach,
+            self.system.workspace(), self._at(q), free, -self.loads(q), reach,
             weights=default_weights(self.system), limits=limits,
         )  # fmt: skip
         return u

@@ -31,10 +31,11 @@ from sarrus.base.files.netcdf import Dataset, Variable
 from sarrus.base.lazy_import import lazy_import
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contacts.contact_elements import Mode
-from sarrus.dynamics.contacts.contact_state import contact_row_state, contact_state
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.contacts.geometry_state import generalized
 from sarrus.dynamics.contacts.open_forces import push_count, row_count
 from sarrus.dynamics.impacts.activity import active
+from sarrus.dynamics.solve.support import contact_state
 from sarrus.dynamics.system import System
 from sarrus.motion.records.closed_constraints import as_in_run
 from sarrus.motion.records.readings import rows_of
@@ -341,7 +342,7 @@ def _ways(system: System, run: Trajectory, k: int) -> Array:
 
     A block with a force at an impact may have any force, even if it is open right before or after the impact.
     """
-    state = contact_state(system, run.q[k], run.v[k], run.a[k], float(run.t[k]))
+    state = contact_state(system.workspace(), run.q[k], run.v[k], run.a[k], float(run.t[k]))
     more, lasting = np.zeros(len(state.names), dtype=bool), run.contact_forces.shape[1]
     pushing = {meeting.contact for meeting in run.contact_log.at(k)}
     for one, mode in zip(state.elements, state.modes):
@@ -349,7 +350,7 @@ def _ways(system: System, run: Trajectory, k: int) -> Array:
         if one.rows.stop <= lasting:
             pushed = bool(np.any(run.contact_forces[k, one.rows] != 0.0))
         more[one.rows] = mode is Mode.OPEN and pushed
-    return np.hstack([state.laws.ways, np.eye(len(more))[:, more]])
+    return np.hstack([state.ways, np.eye(len(more))[:, more]])
 
 
 def names_of(found: ReactionsAlong, names: Sequence[str] | None) -> list[int]:

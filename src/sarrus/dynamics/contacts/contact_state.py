@@ -1,15 +1,12 @@
-"""`ContactState`: the modes of contacts with Coulomb friction, joint stops and dry friction at a state.
+"""`ContactRowState`: gaps and rows of contacts with Coulomb friction, joint stops and dry friction at a state.
 
 Their forces r act by Jᵀ r. Rows J: of a contact its normal and tangential velocities and its torsion, of a stop the
-velocity away from it, of dry friction the joint velocity. The modes follow from (q, v, a): open or opening; slipping,
-with the friction against the slip; sticking. A force whose row has neither velocity nor acceleration is any force
-within its law.
+velocity away from it, of dry friction the joint velocity.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,102 +15,19 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.contacts.contact_elements import (
     ContactElement,
-    Mode,
     contact_elements,
     contact_names,
     dry_names,
-    opposite_flanks,
 )
 from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.rope_texts import LIFTS, beyond_length
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
-from sarrus.kernels.contact.tolerances import ARRIVED, AT_BOUND, STEADY, still_speed
+from sarrus.kernels.contact.tolerances import AT_BOUND
 
 if TYPE_CHECKING:
     from sarrus.dynamics.contacts.geometry_state import GeometryContacts
-
-
-@dataclass(frozen=True, eq=False)
-class ForceLaws:
-    """The forces r = base + ways · y allowed by the laws, y in blocks (`sarrus.optimize.solve_contact_problem`).
-
-    ``contacts`` are (number of entries of y, μ), ``dry`` (number, limit), which come last; ``owners`` is the contact of
-    each block.
-    """
-
-    base: Array
-    ways: Array
-    contacts: tuple[tuple[int, float], ...]
-    dry: tuple[tuple[int, float], ...]
-    owners: tuple[int, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class ContactState:
-    """The modes of contacts, stops and dry friction at a state.
-
-    Attributes
-    ----------
-    touching : the contacts, stops and joints with dry friction, in the order of the rows. names : of the rows (m,).
-    rows : (m × nv) J. gaps : one for each [m, rad], zero for dry friction.
-    modes : one for each.
-    directions : (m,) slip directions of sliding contacts, tangential parts of length one.
-    impossible : why no finite forces give this motion, in words; "" if there is no objection.
-    """
-
-    elements: tuple[ContactElement, ...]
-    names: tuple[str, ...]
-    rows: Array
-    gaps: Array
-    modes: tuple[Mode, ...]
-    directions: Array
-    impossible: str
-
-    @property
-    def opposite_flank(self) -> list[tuple[int, int]]:
-        """Pairs of opposite flanks that are both closed; at most one of each pair pushes."""
-        return opposite_flanks(
-            self.elements, {k for k, mode in enumerate(self.modes) if mode is not Mode.OPEN}
-        )
-
-    def without(self, numbers: Container[int]) -> ContactState:
-        """Return the state with the given contacts set to open."""
-        modes = (Mode.OPEN if k in numbers else mode for k, mode in enumerate(self.modes))
-        return replace(self, modes=tuple(modes))
-
-    @property
-    def laws(self) -> ForceLaws:
-        """The forces allowed by the laws in these modes."""
-        m = len(self.names)
-        base = np.zeros(m)
-        columns: tuple[list[Array], list[Array]] = [], []
-        sizes: tuple[list[tuple[int, float]], list[tuple[int, float]]] = [], []
-        owners: tuple[list[int], list[int]] = [], []
-        for k, (one, mode) in enumerate(zip(self.elements, self.modes)):
-            dry, ways, number = one.kind == "friction", np.eye(m)[one.rows], one.limit
-            if mode is Mode.OPEN:
-                continue
-            if dry and mode is Mode.SLIDING:
-                base[one.rows] = -one.limit * self.directions[one.rows]
-                continue
-            if not dry:
-                number = one.static if mode is Mode.STICKING else 0.0
-                if mode is Mode.SLIDING:
-                    ways = ways[:1] - one.friction * self.directions * _inside(one.tails, m)
-                elif number == 0.0:
-                    ways = ways[:1]
-            columns[dry].append(ways)
-            sizes[dry].append((len(ways), number))
-            owners[dry].append(k)
-        ways = np.vstack([np.zeros((0, m)), *columns[0], *columns[1]]).T
-        return ForceLaws(base, ways, tuple(sizes[0]), tuple(sizes[1]), (*owners[0], *owners[1]))
-
-
-def _inside(rows: slice, count: int) -> np.ndarray:
-    places = np.arange(count)
-    return (rows.start <= places) & (places < rows.stop)
 
 
 def takes_part(system: Evaluations, contacts: bool) -> bool:
@@ -287,42 +201,6 @@ def _geometry_elements(
     )
 
 
-def contact_state(system: Evaluations, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
-    """Return the modes of contacts, stops and dry friction at (q, v, t) with the acceleration a.
-
-    Gaps up to `ContactElement.reach` are closed, of approaching contacts up to 1e-9 lengths. A joint beyond its limit
-    is at a stop there, as in runs; a contact deeper below its plane is an `ArgumentError`.
-    """
-    found, size = contact_row_state(system, q, v, t), system.characteristic
-    elements = found.elements
-    speed = float(np.abs(size.columns * v).max(initial=0.0))
-    slow = still_speed(speed)
-    steady = STEADY * (1.0 + speed**2 + float(np.abs(size.columns * a).max(initial=0.0)))
-    change = found.rows @ a + found.bias
-    directions, modes, impossible = np.zeros(len(change)), [], ""
-    for one, gap in zip(elements, found.gaps):
-        if one.kind == "contact" and gap < -one.reach:
-            raise below_its_plane(system, one, float(gap))
-        rates, changes = found.rates[one.rows] / one.unit, change[one.rows] / one.unit
-        if one.kind != "friction":
-            coming = rates[0] < -slow and gap > ARRIVED * one.unit
-            if gap > one.reach or rates[0] > slow or coming:
-                modes.append(Mode.OPEN)
-                continue
-            if rates[0] < -slow:
-                impossible = impossible or it_hits(one, -float(rates[0]) * one.unit)
-            elif changes[0] > steady:
-                modes.append(Mode.OPEN)
-                continue
-            elif changes[0] < -steady:
-                impossible = impossible or (
-                    f"{one.what} {one.name!r} is closed, and this acceleration penetrates it by "
-                    f"{-changes[0] * one.unit:.3g}"
-                )
-        modes.append(_mode_of_tails(one, rates, changes, slow, steady, directions))
-    return ContactState(elements, found.names, found.rows, found.gaps, tuple(modes), directions, impossible)
-
-
 def it_hits(one: ContactElement, speed: float) -> str:
     """Return the message for a contact that closes with a velocity [m/s, rad/s]."""
     return f"{one.what} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
@@ -349,16 +227,3 @@ def penetrating_flanks(flank: str, depth: float) -> str:
         f"flank {flank!r} is {depth:.3g} m inside the opposite one: the coordinates of this gearing are inconsistent; "
         f"change one of them, or its references{LIFTS}"
     )
-
-
-def _mode_of_tails(
-    one: ContactElement, rates: Array, changes: Array, slow: float, steady: float, directions: Array
-) -> Mode:
-    """Return sliding or sticking for a closed contact, and write the direction of its slip (or of its onset)."""
-    first = one.tails.start - one.rows.start
-    for motion, least in ((rates[first:], slow), (changes[first:], steady)):
-        length = float(np.linalg.norm(motion))
-        if length > least:
-            directions[one.tails] = motion / length
-            return Mode.SLIDING
-    return Mode.STICKING

@@ -24,7 +24,7 @@ from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.forward_dynamics import solved
-from sarrus.dynamics.solve.state_contacts import state_contacts
+from sarrus.dynamics.solve.state_contacts import contacts_at
 from sarrus.dynamics.solve.support import listed
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.memory.state_contacts_layout import CLOSING, DEEP, FOUND, IDLE, NO_CHOICE, NOT_FINITE
@@ -36,7 +36,7 @@ def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, th
     Without closed contacts ``free`` is returned. Raises `SolveError` if no acceleration satisfies the laws; with
     ``throw`` False the answer is ``free``, with the reason in its ``contacts``.
     """
-    table = state_contacts(work, free)
+    table = contacts_at(work, *free.state, free.time)
     code, answer = table.find()
     if code == IDLE:
         return free

@@ -12,7 +12,7 @@ from sarrus.base.status import ACTUATORS_FALL_SHORT, Status
 from sarrus.dynamics.closing.closed_state import what_is_open
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
 from sarrus.dynamics.closing.rigidity import is_blocked
-from sarrus.dynamics.contacts.contact_state import all_open, contact_state, takes_part
+from sarrus.dynamics.contacts.contact_state import all_open, takes_part
 from sarrus.dynamics.contacts.support_reactions import SupportReactions
 from sarrus.dynamics.model.control_metric import control_norm
 from sarrus.dynamics.results import InverseDynamics
@@ -78,13 +78,13 @@ def inverse_dynamics(
     reach = ranked(free @ actuation / root, relative=REACHED_FORCES)
     carried: SupportReactions | None = None
     if takes_part(system, contacts) and not all_open(system, q, t):
-        state = contact_state(system, q, real_array(v), acceleration, t)
         if norm.root is not None:
             raise ArgumentError(
                 f"{system.name}: with contacts the norm of the controls must be given by weights, and this metric "
                 "couples controls or leaves some open; give weights= or contacts=False",
                 element="metric",
             )
+        state = q, real_array(v), acceleration, t
         u, carried = support_load(system, state, free, needed, actuation, weights=norm.weights)
         needed = needed - carried.force
     else:

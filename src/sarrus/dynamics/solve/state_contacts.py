@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,18 +20,17 @@ from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import state_contacts_layout as sl
 from sarrus.kernels.memory.record import view_fields
-from sarrus.kernels.platform.c_function import choices, contact_forces, contact_problem, projection
+from sarrus.kernels.platform.c_function import Kernel, choices, contact_forces, contact_problem, projection
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.results import ForwardDynamics
     from sarrus.dynamics.solve.workspace import Workspace
 
 _MOTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _PLACE = la.Table.places["contact_table"]
 
 
-def state_contacts(work: Workspace, free: ForwardDynamics) -> StateContactTable:
-    """Return the table of the contacts at the state of ``free``.
+def contacts_at(work: Workspace, q: Array, v: Array, t: float) -> StateContactTable:
+    """Return the table of the contacts at a state.
 
     It is kept in the workspace; with geometries it is made anew where others touch than before.
     """
@@ -40,7 +39,7 @@ def state_contacts(work: Workspace, free: ForwardDynamics) -> StateContactTable:
         if table is None:
             table = work.state_contacts = StateContactTable(work, contact_elements(work), contact_names(work))
         return table
-    found = contact_row_state(work, *free.state, free.time)
+    found = contact_row_state(work, q, v, t)
     if table is None or table.names != found.names:
         table = work.state_contacts = StateContactTable(work, found.elements, found.names)
     table.load(found)
@@ -59,6 +58,9 @@ class StateContactTable:
         kinds = "contact", "stop", "friction"
         self._numbers = sorted(range(len(elements)), key=lambda k: kinds.index(elements[k].kind))
         self.work, self.names = work, names
+        # the elements as given, and their numbers in the kernel
+        self.given_elements, self.order = elements, np.argsort(self._numbers, kind="stable").tolist()
+        self.support: Any = None  # `sarrus.dynamics.solve.support.SupportTable`, once used
         self.elements = tuple(elements[k] for k in self._numbers)
         contacts = [one for one in self.elements if one.kind == "contact"]
         widths = [one.rows.stop - one.rows.start for one in contacts]
@@ -122,7 +124,6 @@ class StateContactTable:
         self.arrays = of_model | arrays | of_state
         self._kept = room, problem_sizes
         self._at = table.ctypes.data
-        self._call = choices.entry
         self._arguments = work.table.ctypes.data, given.ctypes.data
 
     def view(self, answer: Array) -> sl.StateAnswer:
@@ -149,18 +150,18 @@ class StateContactTable:
 
     def find(self) -> tuple[int, sl.StateAnswer]:
         """Return how the kernel ended at the state in the x of the workspace, and a copy of its answer."""
-        code = self._run(0)
+        code = self.call(choices, self._arguments, 0)
         if code == sl.NO_FACTOR:
             work = self.work
             self._lightness[:] = lightness(work, work.x[work.parts.q], float(work.x[work.parts.t]))
-            code = self._run(1)
+            code = self.call(choices, self._arguments, 1)
         if code == sl.IDLE:
             return code, self._nothing
         m = int(self._nothing.facts.rows)
         answer = self.view(self._answer[: self._before_delassus + m * m].copy())
         if self._is_sorted:
             return code, answer
-        forces, directions = answer.forces[self._places], answer.directions[self._places]
+        forces, directions = self.sorted_by_names(answer.forces), self.sorted_by_names(answer.directions)
         return code, answer._replace(forces=forces, directions=directions)
 
     def onsets(self, numbers: Sequence[int], a: Array) -> list[Array]:
@@ -173,20 +174,24 @@ class StateContactTable:
         self._asked[:] = sl.NOTHING
         self._nothing.going[:], self._nothing.directions[:] = 0.0, 0.0
         self._nothing.going[blocks], self._own.first[:] = -1.0, a
-        self._run(sl.ONSETS)
-        directions = self._nothing.directions[self._places]
+        self.call(choices, self._arguments, sl.ONSETS)
+        directions = self.sorted_by_names(self._nothing.directions)
         return [directions[self.elements[k].tails] * (self._asked[k] == sl.SLIDES_ALONG) for k in blocks]
 
-    def _run(self, level: int) -> int:
-        """Call the kernel with this table of contacts."""
+    def call(self, kernel: Kernel, arguments: tuple[int, int], what: int) -> int:
+        """Return the result of a kernel that has these contacts as those of the system."""
         table = self.work.table
         before = table[_PLACE]
         table[_PLACE] = self._at
         try:
-            code = int(self._call(*self._arguments, level))
+            code = int(kernel.entry(*arguments, what))
         finally:
             table[_PLACE] = before
         if self._error is not None:
             error, self._error = self._error, None
             raise error
         return code
+
+    def sorted_by_names(self, values: np.ndarray) -> np.ndarray:
+        """Return a copy of values by rows of the kernel, in the order of ``names``."""
+        return values[self._places]

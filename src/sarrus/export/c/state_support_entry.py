@@ -9,15 +9,7 @@ import numpy as np
 
 from sarrus.dynamics.closing.closed_state import largest_opening
 from sarrus.dynamics.model.control_metric import default_weights
-from sarrus.dynamics.optimize.cone_program import ITERATIONS
-from sarrus.dynamics.optimize.tolerances import (
-    BALANCE_RIDGE,
-    BALANCED_LOAD,
-    FORCE_OF_NONE,
-    PROGRAM_ACCEPTED,
-    PROGRAM_TARGET,
-    WARM_SHIFT,
-)
+from sarrus.dynamics.optimize.force_balance import BalanceTable
 from sarrus.dynamics.solve.tolerances import REACHED_FORCES
 from sarrus.dynamics.system import System
 from sarrus.export.c.contents import Member, Natives, SystemPlan, array
@@ -26,7 +18,7 @@ from sarrus.export.c.functions import Kernels
 from sarrus.export.c.state_plan import StatePlan
 from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Table, Term, Value, View
 from sarrus.kernels.cones.cone_program import cone_program
-from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
+from sarrus.kernels.memory import balance_layout as bl
 from sarrus.kernels.memory import cone_layout as cl
 from sarrus.kernels.memory import state_support_layout as ss
 from sarrus.kernels.states.support import support
@@ -121,50 +113,54 @@ def _table(plan: SystemPlan, natives: Natives, at_state: StatePlan) -> tuple[lis
     """Return the members of the workspace, and the table of the kernel."""
     system, rows = plan.system, len(at_state.names)
     nv, nu, nc = system.nv, system.nu, system.nc
-    n, most = nu + rows, rows + len(at_state.elements)
-    sizes = np.array([*[1] * most], dtype=np.int64)
-    largest = cl.ConeTable.zeros(len(sizes))
-    largest.variables, largest.equalities, largest.cones = n, nv, most
-    largest[cl.SIZES : cl.SIZES + most] = sizes
-    data, work, answer = cl.program_storage(largest)
-    limits, tolerances = cl.Limits.zeros(), ss.SupportTolerances.zeros()
-    limits.target, limits.accepted = PROGRAM_TARGET, PROGRAM_ACCEPTED
-    limits.iterations, limits.warm_shift = ITERATIONS, WARM_SHIFT
-    tolerances.balanced, tolerances.none, tolerances.cut = BALANCED_LOAD, FORCE_OF_NONE, FINE_RANK_CUT
-    tolerances.ridge, tolerances.reached = BALANCE_RIDGE, REACHED_FORCES
+    balance = BalanceTable(nv, nu, rows)
+    numbers, largest, tolerances = balance.record, balance.program, balance.tolerances
+    data, work, answer = balance.storage
+    tolerances.reached = REACHED_FORCES
     counts, places = ("variables", "equalities", "linear", "cones"), ("program", "work", "answer", "limits")
-    own: dict[str, Value] = {
+    of_program: dict[str, Value] = {
         **{key: Term(f"W->cone_{key}", INT, counts=True) for key in counts},
         **{key: Address(View(f"W->cone_{key}", DOUBLE)) for key in places},
     }
-    program = Table("a cone program", cl.ConeTable.zeros(), own, cl.SIZES, "W->cone_sizes", "cone_table")
-    entries = {
-        **at_state.entries,
-        "order": Address(View("W->state_permutation", INT)),
-        "terms": Address(natives.add("model_support", lambda: _terms(system))),
+    program = Table(
+        "a cone program", cl.ConeTable.zeros(), of_program, cl.SIZES, "W->cone_sizes", "cone_table"
+    )
+    order: Value = Address(View("W->state_permutation", INT))
+    parts: dict[str, Value] = {
+        **{key: Term(f"W->balance_{key}", INT, counts=True) for key in ("motions", "forces")},
         "solver": Address(KernelCode(cone_program)),
         "program": Address(program),
+        "tolerances": Address(View("W->state_tolerances", DOUBLE)),
+        "order": order,
+        "room": Address(View("W->balance_room", DOUBLE)),
+    }
+    entries = {
+        **at_state.entries,
+        "order": order,
+        "terms": Address(natives.add("model_support", lambda: _terms(system))),
+        "balance": Address(
+            Table("a balance", numbers, parts, len(numbers), "W->state_none", "balance_table")
+        ),
         **{
-            key: Address(View(f"W->state_{key}", DOUBLE))
-            for key in ("tolerances", "units_of_controls", "input", "support")
+            key: Address(View(f"W->state_{key}", DOUBLE)) for key in ("units_of_controls", "input", "support")
         },
     }
     said, room = "of inverse dynamics", ss.support_sizes(rows, nv, nu, nc)
     members = [
         *(Member(f"cone_{key}", 0, "of a cone program", np.zeros(1), INT) for key in counts),
-        Member("cone_sizes", most + nv + most + n, "of cones, and permutations", type=INT),
+        Member("cone_sizes", len(largest) - cl.SIZES, "of cones, and permutations", type=INT),
         *(
             Member(f"cone_{key}", size, said)
             for key, size in (("program", data), ("work", work), ("answer", answer))
         ),
-        array("cone_limits", "tolerances of cone programs", limits),
+        array("cone_limits", "tolerances of cone programs", balance.limits),
         array("state_tolerances", said, tolerances),
         array("state_units_of_controls", said, 1.0 / np.sqrt(default_weights(system))),
         Member("state_input", system.parts.tau.stop + nv, "state and acceleration"),
         Member("state_support", sum(room), "room of inverse dynamics"),
+        *(Member(f"balance_{key}", 0, said, np.zeros(1), INT) for key in ("motions", "forces")),
+        Member("balance_room", sum(bl.balance_sizes(nv, nu + rows)), said),
         Member("state_permutation", max(rows, nv) + 1, said, type=INT),
     ]
-    numbers = ss.StateSupport.zeros()
-    return members, Table(
-        "a supported state", numbers, entries, len(numbers), "W->state_none", "support_table"
-    )
+    own = ss.StateSupport.zeros()
+    return members, Table("a supported state", own, entries, len(own), "W->state_none", "support_table")

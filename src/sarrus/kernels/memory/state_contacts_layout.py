@@ -49,7 +49,7 @@ class StateFacts(Record):
     blocks: float  # how many these are
     at_fault: float  # block that is deep, or that approaches first
     speed: float  # with which it approaches [m/s, rad/s]
-    gap: float  # of a block that is deep [m]
+    gap: float  # of a block that is deep [m], or how an acceleration penetrates the block at fault
     residual: float  # largest violation of the laws
     largest: float  # acceleration of these rows without forces, at least STEADY [units/s²]
     at_rest: float  # 1 if a block that sticks and has friction neither moves nor is moved by forces
