@@ -22,11 +22,11 @@ from benchmarks.clarabel_peer import clarabel_solver
 from benchmarks.cone_instances import Instance
 from benchmarks.contact_instances import Guess, Problem, broken
 from benchmarks.contact_solvers import LOCAL, POWER, Scaled, admm, gauss_seidel, scaled
+from benchmarks.friction_blocks import Blocks, allowed_rows
 from benchmarks.models import ROOT
 from benchmarks.rows import Row, conditions
 from sarrus.base.arrays import Array
 from sarrus.dynamics.optimize import solve_contact_problem
-from sarrus.dynamics.optimize.friction_blocks import Blocks, allowed_rows
 from sarrus.kernels.contact.islands import BEGINNINGS
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.c_function import contact_problem

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks.friction_blocks import Blocks, allowed_rows
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array, csr_matrix
 
 import contact_problems
 import sarrus as sr
-from friction_blocks import Blocks, allowed_rows
 from sarrus.base.arrays import Array
 from sarrus.dynamics.optimize import Mode, SolverStage, solve_cone_program, solve_contact_problem
 
