@@ -19,6 +19,7 @@ from legged_robots import four_bar_leg
 from random_walkers import quadruped
 from sarrus.analysis.linear.linear_system import LinearSystem
 from sarrus.analysis.sensitivity.phase_flow import flow_of
+from sarrus.analysis.sensitivity.step import StepDerivatives
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SarrusError
 from sarrus.dynamics.closing.manifold import difference
@@ -324,18 +325,34 @@ def step_error(scene: Scene, dt: float, rng: np.random.Generator) -> tuple[float
         )  # fmt: skip
         return run.q[-1], run.v[-1]
 
+    return apart_from_steps(scene, found, step, closed, 4e-4, rng)
+
+
+def apart_from_steps(
+    scene: Scene,
+    found: StepDerivatives,
+    step: Callable[[Array, Array], tuple[Array, Array]],
+    closed: Callable[[Array, Array], tuple[Array, Array]],
+    size: float,
+    rng: np.random.Generator,
+) -> tuple[float, float]:
+    """Return the differences of a step with derivatives from ``step``, and of F from its extrapolated differences.
+
+    ``closed`` puts a state next to that of the scene on what is held; ``size`` is the largest change.
+    """
+    system = scene.system
     q1, v1 = step(scene.q, scene.v)
     scale = max(1.0, float(np.abs(v1).max()))
     apart = max(float(np.abs(found.q - q1).max()), float(np.abs(found.v - v1).max()) / scale)
     units = np.concatenate([1.0 / system.characteristic.columns, np.full(system.nv, max(0.1, scale * 0.1))])
     way, levels = units * rng.normal(size=2 * system.nv), list[Array]()
-    for size in (4e-4, 2e-4, 1e-4):
+    for part in (size, 0.5 * size, 0.25 * size):
         ends = []
-        for sign in (size, -size):
+        for sign in (part, -part):
             q, v = closed(system.move(scene.q, sign * way[: system.nv]), scene.v + sign * way[system.nv :])
             ends.append(step(q, v))
         along = difference(system, ends[1][0], ends[0][0])
-        levels.append(np.concatenate([along, ends[0][1] - ends[1][1]]) / (2.0 * size))
+        levels.append(np.concatenate([along, ends[0][1] - ends[1][1]]) / (2.0 * part))
     first = [(4.0 * b - a) / 3.0 for a, b in pairwise(levels)]
     exact = (16.0 * first[1] - first[0]) / 15.0
     ours = found.F @ way

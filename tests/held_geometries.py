@@ -6,16 +6,13 @@ are nearest to those of the state are the same contact.
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 import sarrus as sr
-from contact_phases import HeldPhase, Scene
+from contact_phases import HeldPhase, Scene, apart_from_steps
 from geometry_scenes import add_free, scene
 from sarrus.analysis.sensitivity.phase_flow import flow_of
 from sarrus.base.arrays import Array
-from sarrus.dynamics.closing.manifold import difference
 from sarrus.dynamics.contacts.contact_state import contact_row_state
 
 # [m] Gaps up to which the narrow phase looks at states beside.
@@ -46,7 +43,7 @@ class HeldGeometries(HeldPhase):
                 if other.pair is point.pair
             ]
             chosen.append(min(there)[1])
-            if not found.geometry.points[numbers.index(chosen[-1])].touching(1.0)[2]:
+            if not found.geometry.points[numbers.index(chosen[-1])].on_features(1.0)[2]:
                 raise Unknown
             rows = found.elements[chosen[-1]].rows
             order += range(rows.start, rows.stop)
@@ -97,7 +94,7 @@ def pressed(system: sr.System, q: Array, rng: np.random.Generator, mode: str) ->
     rows = state.geometry.rows[keep]
     v = rng.normal(size=system.nv) * (1.0 if mode == "slides" else 0.3)
     v -= np.linalg.pinv(rows, rcond=1e-9) @ (rows @ v)
-    if not all(one.touching(1.0)[2] for one in points) or len(points) != 1:
+    if not all(one.on_features(1.0)[2] for one in points) or len(points) != 1:
         raise Unknown
     place = points[0].point
     row = state.geometry.rows[points[0].rows.start]
@@ -130,22 +127,10 @@ def step_error(scene: Scene, dt: float, rng: np.random.Generator) -> tuple[float
         end = x + dt / 6.0 * (slopes[0] + 2.0 * slopes[1] + 2.0 * slopes[2] + slopes[3])
         return system.normalized(end[: len(q)]), end[len(q) :]
 
-    q1, v1 = step(scene.q, scene.v)
-    scale = max(1.0, float(np.abs(v1).max()))
-    apart = max(float(np.abs(found.q - q1).max()), float(np.abs(found.v - v1).max()) / scale)
-    units = np.concatenate([1.0 / system.characteristic.columns, np.full(system.nv, max(0.1, scale * 0.1))])
-    way, levels = units * rng.normal(size=2 * system.nv), list[Array]()
-    for size in (4e-3, 2e-3, 1e-3):
-        ends = []
-        for sign in (size, -size):
-            x = start.copy()
-            x[system.parts.q] = system.move(scene.q, sign * way[: system.nv])
-            x[system.parts.v] = scene.v + sign * way[system.nv :]
-            assert flow._close(x)
-            ends.append(step(x[system.parts.q], x[system.parts.v]))
-        along = difference(system, ends[1][0], ends[0][0])
-        levels.append(np.concatenate([along, ends[0][1] - ends[1][1]]) / (2.0 * size))
-    first = [(4.0 * b - a) / 3.0 for a, b in pairwise(levels)]
-    exact = (16.0 * first[1] - first[0]) / 15.0
-    ours = found.F @ way
-    return apart, float(np.abs((ours - exact) / units).max() / max(np.abs(exact / units).max(), 1.0))
+    def closed(q: Array, v: Array) -> tuple[Array, Array]:
+        x = start.copy()
+        x[system.parts.q], x[system.parts.v] = q, v
+        assert flow._close(x)
+        return x[system.parts.q], x[system.parts.v]
+
+    return apart_from_steps(scene, found, step, closed, 4e-3, rng)

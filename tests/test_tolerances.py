@@ -36,7 +36,7 @@ OTHERS = {
         "MAGNETIC_FIELD", "_FRICTION", "_SLIDING, _TORSION, _ROLLING", "DEFAULT_SOFTNESS",
     },
     "a configuration": {"_SYMMETRIC"},
-    "marks in arrays of numbers": {"LEAVING", "_REBOUNDS"},
+    "marks in arrays of numbers": {"ACTIVE, REBOUNDS, LEAVING"},
 }  # fmt: skip
 KNOWN = {name for names in OTHERS.values() for name in names}
 # An option of this size or below is a tolerance: its default has a name. Larger ones are explained where they are set.

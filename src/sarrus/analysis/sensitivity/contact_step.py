@@ -374,24 +374,17 @@ class _Pass:
         if (
             tangent.border
         ):  # forces that are not unique are at a border only if those with the least friction are
-            found = _solution(
-                OpenShares.of(impulses, speeds.value, W, *blocks).with_least_friction, speeds.value
-            )
+            least = OpenShares.of(impulses, speeds.value, W, *blocks).with_least_friction
+            found = _solution(least, speeds.value)
             tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
         if not tangent.status.ok:
             starts = np.cumsum([0, *(n for n, _ in (*record.contacts, *record.dry))])
             elements = contact_elements(self.flow.work)
-            found_open = "open" in tangent.reason
-            blamed = [elements[record.owners[starts[k]]] for k in tangent.border]
-            text = (
-                "is at a border of modes"
-                if not found_open
-                else (
-                    "slides and shares the load with others in an open way, on which the derivatives depend"
-                )
-            )
-            text = text if blamed else tangent.reason
-            raise _border(self.flow.work, blamed[0] if blamed else None, text)
+            if not tangent.border:
+                raise _border(self.flow.work, None, tangent.reason)
+            shared = "slides and shares the load with others in an open way, on which the derivatives depend"
+            text = shared if tangent.is_shared else "is at a border of modes"
+            raise _border(self.flow.work, elements[record.owners[starts[tangent.border[0]]]], text)
         return tangent.forces
 
     def closing(self, end: Point) -> Point:

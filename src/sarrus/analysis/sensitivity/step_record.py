@@ -19,9 +19,6 @@ from sarrus.kernels.platform.c_function import time_step
 from sarrus.motion.inputs.run_options import Recording, Stepping, run_options
 from sarrus.motion.loop.time_loop import TimeLoop
 
-# Active, with an impact that rebounds: see `sarrus.kernels.memory.contact_layout.ContactWork`.
-_REBOUNDS = 2.0
-
 
 @dataclass(frozen=True, eq=False)
 class StepRecord:
@@ -100,7 +97,7 @@ def record_step(work: Workspace, x: Array, h: float, *, near: bool) -> StepRecor
         gaps=room.gap[:count].copy(),
         bounds=run.bounds.copy(),
         active=room.active[:count] > 0.0,
-        rebounds=room.active[:count] == _REBOUNDS,
+        rebounds=room.active[:count] == tl.REBOUNDS,
         rest=np.where(scales == 1.0, float(run.settings.rest_speed), float(run.settings.rest_turn)),
         closed=float(run.settings.closed) * scales,
         restitution=run.restitution[:count].copy(),

@@ -101,13 +101,13 @@ class PlantContacts:
     def _build(self, elements: tuple[ContactElement, ...], names: tuple[str, ...]) -> None:
         law = self.law
         self._work: Workspace = law.system.workspace().copy()
-        self._touching = StateContactTable(self._work, elements, names)
-        known = self._touching.contact_table  # the same table in another kernel
+        self._at_state = StateContactTable(self._work, elements, names)
+        known = self._at_state.contact_table  # the same table in another kernel
         self._work.table[la.Table.places["contact_table"]] = known.ctypes.data
         if known.contact_rows and not known.motion and elements == contact_elements(law.system):
             self._natives = contact_gaps(self._work), contact_motion_function(self._work)
             known.gaps, known.motion = (native.address for native in self._natives)
-        self.elements, self.names = self._touching.elements, names
+        self.elements, self.names = self._at_state.elements, names
         rows = tl.fixed_rows(known)
         self._load(known, rows, len(self.elements))
 
@@ -155,7 +155,7 @@ class PlantContacts:
         )  # fmt: skip
         self.plant = plant = pl.PlantTable.zeros()
         plant.of_law, plant.plain, plant.model = base, law.plain_kernel.address, self._work.table
-        plant.state, plant.n_out = self._touching._given, law.native.n_out  # noqa: SLF001
+        plant.state, plant.n_out = self._at_state._given, law.native.n_out  # noqa: SLF001
         plant.blocks, plant.rows, plant.given = blocks, rows, self._given
         self._opposite = np.array([one.opposite_flank for one in self.elements], dtype=np.int64)
         plant.opposite, plant.hard = self._opposite, options.hard
@@ -191,8 +191,8 @@ class PlantContacts:
         found = contact_row_state(work, x[work.parts.q], x[work.parts.v], float(x[work.parts.t]))
         if found.names != self.names:
             self._build(found.elements, found.names)
-        if not self._touching.contact_table.motion:
-            self._touching.load(found)
+        if not self._at_state.contact_table.motion:
+            self._at_state.load(found)
 
     @property
     def acts(self) -> bool:

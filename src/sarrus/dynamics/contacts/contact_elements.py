@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -131,19 +130,6 @@ def opposite_flanks(elements: Sequence[ContactElement], closed: Container[int]) 
         for k, one in enumerate(elements)
         if k < one.opposite_flank and k in closed and one.opposite_flank in closed
     ]
-
-
-def choices_of_flanks(pairs: Sequence[tuple[int, int]], first: Sequence[bool]) -> Iterator[frozenset[int]]:
-    """Yield sets of flanks to leave out, one of each pair; ``first`` is True if the second flank is left out first.
-
-    For more than six pairs: the first choice, and all choices that differ from it in one pair.
-    """
-    count = len(pairs)
-    flips: Iterable[Sequence[bool]] = product((False, True), repeat=count)
-    if count > 6:
-        flips = [[i == k for i in range(count)] for k in range(-1, count)]
-    for flip in flips:
-        yield frozenset(pair[int(keep != turn)] for pair, keep, turn in zip(pairs, first, flip))
 
 
 def dry_names(system: Evaluations) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ def proper_pair(features: tuple[Feature, Feature], point: Array, normal: Array, 
     return ProperPair((corner, face._replace(axes=-axes, outward=-normal)), True)
 
 
-def touching(pair: ProperPair, normal: Array) -> FeatureContact:
+def contact_of_features(pair: ProperPair, normal: Array) -> FeatureContact:
     """Return how two features touch whose normal is near to ``normal``."""
     one, two = pair.features
     n = _normal(one, two, normal)

@@ -16,7 +16,13 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.dynamics.contacts.feature_pairs import FeatureContact, ProperPair, agrees, proper_pair, touching
+from sarrus.dynamics.contacts.feature_pairs import (
+    FeatureContact,
+    ProperPair,
+    agrees,
+    contact_of_features,
+    proper_pair,
+)
 from sarrus.dynamics.contacts.surface_features import (
     Body,
     ContactRates,
@@ -66,10 +72,10 @@ class GeometryPoint:
         """Distance of both surfaces [m]: the gap and the margin."""
         return self.gap + self.pair.margin
 
-    def touching(self, length: float) -> tuple[ProperPair, FeatureContact, bool]:
+    def on_features(self, length: float) -> tuple[ProperPair, FeatureContact, bool]:
         """Return the features that determine the contact, how they touch, and whether as the point says."""
         pair = proper_pair(self.features, self.point, self.axes[0], self.pair.margin)
-        found = touching(pair, self.axes[0])
+        found = contact_of_features(pair, self.axes[0])
         known = agrees(pair, found, FeatureContact(self.distance, self.point, self.axes[0]), length)
         return pair, found, known and all(one.kind != "ridge" for one in self.features)
 
@@ -127,7 +133,7 @@ class GeometryContacts:
         length = self.system.characteristic.length
         for k in which:
             one = self.points[k]
-            pair, found, known = one.touching(length)
+            pair, found, known = one.on_features(length)
             error = max(
                 float(np.abs(found.normal - one.axes[0]).max()),
                 float(np.abs([found.gap - one.distance, *(found.point - one.point)]).max()) / length,

@@ -129,7 +129,7 @@ class HeldFeatures:
 def _held(
     one: GeometryPoint, names: Sequence[str], rotations: Array, positions: Array, length: float
 ) -> HeldFeature:
-    (features, borders), _, known = one.touching(length)
+    (features, borders), _, known = one.on_features(length)
     numbers = list[Array]()
     for feature, body in zip(features, one.bodies):
         own = feature.placed(rotations[body].T, -rotations[body].T @ positions[body])

@@ -48,6 +48,7 @@ class ContactTangent(Answer):
     border : numbers of the contacts, then dry frictions, at a border of modes, or whose shares of redundant forces
         change δu.
     reason : why there is no derivative, in words; "".
+    is_shared : whether ``border`` are sliding contacts whose shares of the load are open, and count.
     status : OK; NOT_ACHIEVABLE, derivatives are one-sided or not unique (``border``); INCONSISTENT, rows that are
         redundant here are not with this change.
     """
@@ -57,6 +58,7 @@ class ContactTangent(Answer):
     border: tuple[int, ...]
     reason: str
     status: Status
+    is_shared: bool = False
 
     @property
     def message(self) -> str:
@@ -197,7 +199,10 @@ class _ModeEquations:
         felt = felt or self._shares(product(ways, parts.null), W, velocities)
         if felt:
             return self._none(
-                c, felt, f"redundant rows leave the load on {_listed(felt)} open, and some of these slide"
+                c,
+                felt,
+                f"redundant rows leave the load on {_listed(felt)} open, and some of these slide",
+                is_shared=True,
             )
         velocities[self.held] = 0.0
         forces = product(ways, y) + product(self.turn, velocities)
@@ -234,11 +239,16 @@ class _ModeEquations:
         return np.flatnonzero(felt).tolist()
 
     def _none(
-        self, c: Array, border: Sequence[int], reason: str, status: Status = Status.NOT_ACHIEVABLE
+        self,
+        c: Array,
+        border: Sequence[int],
+        reason: str,
+        status: Status = Status.NOT_ACHIEVABLE,
+        *,
+        is_shared: bool = False,
     ) -> ContactTangent:
-        return ContactTangent(
-            read_only(np.zeros_like(c)), read_only(np.zeros_like(c)), tuple(border), reason, status
-        )
+        none = read_only(np.zeros_like(c))
+        return ContactTangent(none, none, tuple(border), reason, status, is_shared)
 
 
 def _listed(numbers: Sequence[int]) -> str:

@@ -29,8 +29,10 @@ _MOTION = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 _PLACE = la.Table.places["contact_table"]
 
 
-def contacts_at(work: Workspace, q: Array, v: Array, t: float) -> StateContactTable:
-    """Return the table of the contacts at a state.
+def contacts_at(
+    work: Workspace, q: Array, v: Array, t: float, found: ContactRowState | None = None
+) -> StateContactTable:
+    """Return the table of the contacts at a state; ``found`` are their rows there, if known.
 
     It is kept in the workspace; with geometries it is made anew where others touch than before.
     """
@@ -39,7 +41,7 @@ def contacts_at(work: Workspace, q: Array, v: Array, t: float) -> StateContactTa
         if table is None:
             table = work.state_contacts = StateContactTable(work, contact_elements(work), contact_names(work))
         return table
-    found = contact_row_state(work, q, v, t)
+    found = contact_row_state(work, q, v, t) if found is None else found
     if table is None or table.names != found.names:
         table = work.state_contacts = StateContactTable(work, found.elements, found.names)
     table.load(found)

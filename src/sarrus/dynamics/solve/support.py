@@ -51,11 +51,11 @@ class ContactState:
 
 def contact_state(work: Workspace, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
     """Return the modes of contacts, stops and dry friction at (q, v, t) with the acceleration a; see `support_load`."""
-    return _table_at(work, q, v, t).modes(work.pack(q, v, None, t), a, contact_row_state(work, q, v, t).rows)
+    found = contact_row_state(work, q, v, t)
+    return _table_of(contacts_at(work, q, v, t, found)).modes(work.pack(q, v, None, t), a, found.rows)
 
 
-def _table_at(work: Workspace, q: Array, v: Array, t: float) -> SupportTable:
-    contacts = contacts_at(work, q, v, t)
+def _table_of(contacts: StateContactTable) -> SupportTable:
     if contacts.support is None:
         contacts.support = SupportTable(contacts)
     table: SupportTable = contacts.support
@@ -86,27 +86,25 @@ def support_load(
     there, as in runs; a contact deeper below its plane is an `ArgumentError`.
     """
     q, v, a, t = state
-    return _table_at(work, q, v, t).find(work.pack(q, v, None, t), a, free, load, actuation, weights, limits)
+    table = _table_of(contacts_at(work, q, v, t))
+    return table.find(work.pack(q, v, None, t), a, free, load, actuation, weights, limits)
 
 
 class SupportTable:
     """The table of the kernel of forces that support a load, beside a table of contacts."""
 
     def __init__(self, contacts: StateContactTable) -> None:
-        work, blocks = contacts.work, len(contacts.elements)
-        self.contacts, rows = contacts, len(contacts.names)
+        work, self.contacts, rows = contacts.work, contacts, len(contacts.names)
         sizes = ss.support_sizes(rows, work.nv, work.nu, work.nc)
         self.balance = BalanceTable(work.nv, work.nu, rows)
         self.balance.allocate()
         self._table = given = ss.StateSupport.zeros()
-        self._asked, self._pairs, self._firsts = (np.zeros(blocks, dtype=np.int64) for _ in range(3))
-        self._opposites = np.array([one.opposite_flank for one in contacts.elements], dtype=np.int64)
         self._input = np.zeros(la.input_size(work.table) + work.nv)
         self._support, self._units = np.zeros(sum(sizes)), np.ones(work.nu)
         self._answer = np.zeros(sum(sl.answer_sizes(contacts.contact_table, rows, work.nv)))
-        given.contact_table, given.asked, given.answer = contacts.contact_table, self._asked, self._answer
-        given.units, given.reach = contacts.arrays["units"], contacts.arrays["reach"]
-        given.opposites, given.pairs, given.firsts = self._opposites, self._pairs, self._firsts
+        given.contact_table, given.answer = contacts.contact_table, self._answer
+        for name in ("units", "reach", "opposites", "asked", "pairs", "firsts"):
+            setattr(given, name, contacts.arrays[name])
         given.balance, given.units_of_controls = self.balance.record, self._units
         given.input, given.support = self._input, self._support
         self._room: ss.SupportRoom = view_fields(self._support, sizes)

@@ -90,6 +90,12 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
         left = solve_by_parts(table, work, m, blocks, level, enough, good, target)
     else:
         left = _solve_whole(table, work, m, blocks, level, enough, target)
+        if (
+            not rough and not left <= CONTACT_RESIDUAL
+        ):  # the given forces may press against each other far too much
+            fill(table.forces, 0.0, m)
+            _scale(table, work, table.delassus, m, blocks, 1.0)
+            left = _solve_whole(table, work, m, blocks, level, enough, target)
     facts.residual = left
     largest = _write(table, work, m)
     lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)

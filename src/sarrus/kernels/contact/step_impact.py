@@ -22,9 +22,6 @@ from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel
 from sarrus.kernels.platform.pointers import exists, internal
 
-# Mark in ``active`` of a contact that leaves an impact, in the place of 1.
-LEAVING = 3.0
-
 
 @internal
 def has_poisson(contact_table: ContactTable, k: int):
@@ -52,7 +49,7 @@ def strike(table: Table, x: Floats, h: float, m: int, known: bool, work: Contact
     if not _collides(table, x, h, m, work):
         for i in range(m):
             k = int(work.owner[i])
-            if k >= 0 and work.active[k] == 2.0 and int(work.which[i]) == contact_table.first_rows[k]:
+            if k >= 0 and work.active[k] == tl.REBOUNDS and int(work.which[i]) == contact_table.first_rows[k]:
                 rebound = contact_table.restitution[k] * impact.before[i]
                 work.given[i] += rebound
                 work.turn[i] += rebound
@@ -69,7 +66,7 @@ def strike(table: Table, x: Floats, h: float, m: int, known: bool, work: Contact
         head = k >= 0 and int(work.which[i]) == contact_table.first_rows[k]
         leaves = head and impact.before[i] + change >= rest_speed_of(contact_table, k)
         if leaves and has_poisson(contact_table, k):
-            work.active[k] = LEAVING
+            work.active[k] = tl.LEAVING
     return True
 
 
@@ -93,8 +90,8 @@ def _collides(table: Table, x: Floats, h: float, m: int, work: ContactWork):
         impact.before[i] = 0.0
         if k < 0:
             continue
-        if work.active[k] == LEAVING:
-            work.active[k] = 1.0
+        if work.active[k] == tl.LEAVING:
+            work.active[k] = tl.ACTIVE
         bias = bias_of(table, work, row) if drifts(contact_table, row) else 0.0
         change = along(table, work, row, work.smooth) + bias
         impact.before[i] = speed_before(table, work, row, x + table.nq, h) + work.delay[k] * change
@@ -169,7 +166,7 @@ def _expand(contact_table: ContactTable, m: int, work: ContactWork):
         own = impact.originals[i]
         k = int(work.owner[own])
         speed = impact.before[own] + dot(work.delassus + own * m, impact.known, m)
-        if k >= 0 and work.active[k] == 2.0 and int(work.which[own]) == contact_table.first_rows[k]:
+        if k >= 0 and work.active[k] == tl.REBOUNDS and int(work.which[own]) == contact_table.first_rows[k]:
             speed += contact_table.restitution[k] * impact.before[own]
         problem.velocities[i] = speed
         problem.turn[i] = problem.turn[own]

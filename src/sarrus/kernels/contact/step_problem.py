@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra.vectors import axpy, dot, fill, is_finite
+from sarrus.kernels.algebra.vectors import axpy, dot, is_finite
 from sarrus.kernels.contact.compliance import find_columns
 from sarrus.kernels.contact.inconsistent_drift import find_inconsistent_drift
 from sarrus.kernels.contact.islands import BEGINNINGS, keep_rows, solve_islands
@@ -233,9 +233,6 @@ def find_impulses(
         contact_table.failed = tl.NOT_SOLVED
         return -1
     solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
-    if not solved:  # forces of before may press against each other by much more than velocities now need
-        fill(work.impulses, 0.0, m)
-        solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if solved and _may_stick(table, x, h, m, work):
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     while solved and _breaks_loose(contact_table, m, work):

@@ -298,7 +298,9 @@ def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
 def _lasts(table: Table, x: Floats, k: int, row: int, h: float, work: ContactWork):
     """Return True if an active contact or stop was closed at the start of the step, and neither hits nor rebounds."""
     contact_table = table.contact_table
-    if work.active[k] != 1.0 or work.gap[k] > contact_table.settings.closed * scale_of(contact_table, k):
+    if work.active[k] != tl.ACTIVE or work.gap[k] > contact_table.settings.closed * scale_of(
+        contact_table, k
+    ):
         return False
     return -speed_before(table, work, row, x + table.nq, h) < STANDING_SPEED * rest_speed_of(contact_table, k)
 
@@ -337,7 +339,7 @@ def _begin(table: Table, x: Floats, h: float, again: bool, work: ContactWork):
         work.velocity[row] = speed + turn_of(table, h, row, work)
     for k in range(unilateral):
         row, closed = contact_table.first_rows[k], settings.closed * scale_of(contact_table, k)
-        joined = again and work.active[k] == 1.0 and work.gap[k] > closed and work.forecast[k] >= 0.0
+        joined = again and work.active[k] == tl.ACTIVE and work.gap[k] > closed and work.forecast[k] >= 0.0
         if not joined:
             work.active[k] = work.delay[k] = 0.0
         if work.gap[k] > closed:
@@ -349,12 +351,12 @@ def _begin(table: Table, x: Floats, h: float, again: bool, work: ContactWork):
                 continue
             joined = False
             work.delay[k] = h * work.gap[k] / (work.gap[k] - h * work.forecast[k])
-        work.active[k] = 1.0
+        work.active[k] = tl.ACTIVE
         before = speed_before(table, work, row, x + nq, h)
         approach = before + work.delay[k] / h * (work.velocity[row] - before)
         rebound = -contact_table.restitution[k] * approach
         if rebound >= rest_speed_of(contact_table, k) and not has_poisson(contact_table, k):
-            work.active[k] = 2.0
+            work.active[k] = tl.REBOUNDS
             if not exists(contact_table.impact):  # `strike` knows what else collides
                 work.rebound[row] = -rebound
                 work.velocity[row] -= rebound
@@ -372,7 +374,7 @@ def _close_more(table: Table, x: Floats, h: float, work: ContactWork):
         free = along(table, work, row, x + table.nq) + h * along(table, work, row, work.free)
         left = work.forecast[k] + along(table, work, row, work.ahead) - free
         if left < 0.0:
-            work.active[k] = 1.0
+            work.active[k] = tl.ACTIVE
             work.delay[k] = h * work.gap[k] / (work.gap[k] - h * left)
             more = True
     return more
@@ -418,7 +420,7 @@ def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
             continue
         last = k
         deep = k >= tl.lasting_contacts(contact_table) and work.after[k] < -contact_table.settings.closed
-        if work.active[k] == 1.0 and (work.impulses[i] > 0.0 or deep) and work.after[k] < OUT_OF_REACH:
+        if work.active[k] == tl.ACTIVE and (work.impulses[i] > 0.0 or deep) and work.after[k] < OUT_OF_REACH:
             rows[count] = i
             gaps[i], work.turn[i] = -work.after[k], 1.0
             largest = max(largest, abs(work.after[k]) / scale_of(contact_table, k))

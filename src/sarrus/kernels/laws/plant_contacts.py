@@ -26,7 +26,7 @@ from sarrus.kernels.algebra.vectors import copy, fill
 from sarrus.kernels.laws.hierarchy import begin_levels, prepared, remember, rows_of_level, solve_level
 from sarrus.kernels.laws.hierarchy_in_cones import forget_programs, within_limits
 from sarrus.kernels.laws.plant_equations import law_table_at, lay_equations
-from sarrus.kernels.laws.plant_state import accelerate, friction_of, held_rows, law_of, survey
+from sarrus.kernels.laws.plant_state import accelerate, friction_of, held_rows, law_of, sort_contacts
 from sarrus.kernels.laws.tolerances import MODE_ROUNDS, SAME_DIRECTION, SAME_MISS, UNPULLED
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
@@ -49,7 +49,7 @@ def law_on_contacts(table: LawTable, x: Floats, request: int) -> int:
     room = pl.plant_room(plant, nv, table.actuators)
     copy(x, base.own, nq + nv)
     base.own[nq + nv + table.actuators] = x[nq + nv + table.actuators]
-    if not survey(table, room):
+    if not sort_contacts(table, room):
         code = call_kernel(plant.plain, base, x, request)
         copy(base.answer, table.answer, base.nu)
         return code
@@ -97,13 +97,13 @@ def _ask(table: LawTable, room: PlantRoom):
             push = max(push, abs(room.forces[at]))
     for b in range(int(facts.active)):
         _decide(table, room, b, UNPULLED * push)
-    _leave_flanks(table, room)
+    _open_flanks(table, room)
     fill(room.nearest, np.nan, table.actuators)
     return _press(table, room) if pressed else code
 
 
 @internal
-def _leave_flanks(table: LawTable, room: PlantRoom):
+def _open_flanks(table: LawTable, room: PlantRoom):
     """Open one of two opposite closed flanks, the one that pushes less; another try has the other one open."""
     plant = table.contacts.plant
     for b in range(int(room.facts.active)):

@@ -24,7 +24,7 @@ from sarrus.kernels.platform.pointers import exists, internal, table_at
 
 
 @internal
-def survey(table: LawTable, room: PlantRoom):
+def sort_contacts(table: LawTable, room: PlantRoom):
     """Sort all blocks at the state in the input of the law; return False if none of them takes part."""
     plant, facts = table.contacts.plant, room.facts
     facts.acts = facts.code = 0.0

@@ -122,6 +122,9 @@ class ContactTable(TouchingElements, of=int):
     derived: Floats  # room, see there
 
 
+# Marks of contacts and stops in ``ContactWork.active``; 0: not active.
+ACTIVE, REBOUNDS, LEAVING = 1.0, 2.0, 3.0
+
 # Failures of a step: a contact problem was not solved; there is no room for the contacts found.
 NOT_SOLVED, NO_ROOM = 1, 2
 
@@ -222,7 +225,7 @@ class ContactWork(NamedTuple):
     gap: Any  # of each unilateral row, where the step begins
     after: Any  # and where it ends
     known: Any  # of each row, whether its compliance column is known
-    active: Any  # of each contact and stop: 1 if active, 2 if active and rebounding, 3 if it leaves an impact, else 0
+    active: Any  # of each contact and stop: `ACTIVE`, `REBOUNDS`, `LEAVING` (behind an impact), or 0
     forecast: Any  # of those that are open, the gap at the end over the length of the step, as it is without contacts
     delay: Any  # time until it closes
     rebound: Any  # of each row, the part of its velocity that restitution adds

@@ -60,13 +60,15 @@ class ModeSearch:
         self._unmoved = []
         work = self.contact_run.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
-        stopped = [k for k in self._turned(velocity, before) if k < self.contacts]
+        turned = self._turned(velocity, before)
+        stopped = [k for k in turned if k < self.contacts]
         if any(self.probe.slip(velocity, k) > self.probe.still(k) for k in stopped):
             tails = [j for k in stopped for j in self.probe.rows([k])[1:]]
             self._impacts.stop([*(int(self.first[k]) for k in resting), *tails])
             self.probe.look([])
             velocity = work.velocity.copy()
-        held, on = [], self._sliding_on(velocity, before)
+            turned = self._turned(velocity, before)
+        held, on = [], self._sliding_on(velocity, before, turned)
         for k in dry:
             row, moving = self.first[k], on[k]
             self.modes[k] = SLIDING if moving else STICKING
@@ -101,20 +103,19 @@ class ModeSearch:
         """Return the slip below which a block that has turned may stick."""
         return max(RESTICK_SPEED * float(self.probe.units[k]), self.probe.still(k))
 
-    def _sliding_on(self, velocity: Array, before: Array) -> list[bool]:
-        """Tell of all blocks whether they slide on: not if they are still, nor if they slid, are slow and have turned.
+    def _sliding_on(self, velocity: Array, before: Array, turned: list[int]) -> list[bool]:
+        """Tell of all blocks whether they slide on: not if they are still, nor if they have ``turned``.
 
         Where a contact stops, those that slid, are slow and share motions with it may stop, too: of a body with several
         contacts a slow turn is left for the rest of the step, in which some may still go on.
         """
         slips = [self.probe.slip(velocity, k) for k in range(len(self.modes))]
         still = [self.probe.still(k) for k in range(len(self.modes))]
-        stops = self._turned(velocity, before)
         slow = [
             k for k in range(self.contacts)
-            if before[k] == SLIDING and k not in stops and still[k] < slips[k] <= self._slow(k)
+            if before[k] == SLIDING and k not in turned and still[k] < slips[k] <= self._slow(k)
         ]  # fmt: skip
-        stops += self._shared(stops, slow)
+        stops = [*turned, *self._shared(turned, slow)]
         return [slip > least and k not in stops for k, (slip, least) in enumerate(zip(slips, still))]
 
     def _shared(self, stops: list[int], others: list[int]) -> list[int]:

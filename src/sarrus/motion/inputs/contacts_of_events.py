@@ -23,6 +23,20 @@ def with_closed_forms(
     """
     if not system.contact_geometries:
         return system
+    found = system.model.cached("contacts in closed form", lambda: _model(system, what, otherwise))
+    values = {name: system.parameters[name] for name in found.parameter_values() if name in system.parameters}
+    return System.of_model(found, values, system.options)
+
+
+def goes_by_events(stepping: Stepping) -> bool:
+    """Tell whether method or tolerances ask for runs from event to event."""
+    free = stepping.method in (None, AUTO)
+    return (
+        (stepping.rtol is not None or stepping.atol is not None) if free else stepping.method != TIME_STEPPING
+    )
+
+
+def _model(system: System, what: str, otherwise: str) -> Model:
     mechanism = system.mechanism
     assert mechanism is not None  # only a mechanism has geometries
     count = 0
@@ -42,22 +56,7 @@ def with_closed_forms(
             f"{len(system.contact_geometries)} pairs have {count} places, too many to compile: {otherwise}",
             element=system.contact_geometries[0],
         )
-    found = system.model.cached("contacts in closed form", lambda: _model(system))
-    values = {name: system.parameters[name] for name in found.parameter_values() if name in system.parameters}
-    return System.of_model(found, values, system.options)
-
-
-def goes_by_events(stepping: Stepping) -> bool:
-    """Tell whether method or tolerances ask for runs from event to event."""
-    free = stepping.method in (None, AUTO)
-    return (
-        (stepping.rtol is not None or stepping.atol is not None) if free else stepping.method != TIME_STEPPING
-    )
-
-
-def _model(system: System) -> Model:
-    assert system.mechanism is not None
-    mechanism = system.mechanism.snapshot()
+    mechanism = mechanism.snapshot()
     for name, pair in mechanism.geometry_contacts.items():
         mechanism.geometry_contacts[name] = replace(pair, closed_form=True)
     return Model.of_mechanism(mechanism, system.model.driven.targets, None)

@@ -64,7 +64,7 @@ class BoxPair:
         self.apart = ca.fmin(separation, 0.0) - BESIDE_SEPARATION * self.least
         self.clear_way = ca.fmax(separation, 0.0) + SEEN_WAY * self.least
 
-    def touching(self, feature: Corner | Edges) -> BoxContact:
+    def contact(self, feature: Corner | Edges) -> BoxContact:
         """Return how two features touch."""
         return self._corner(feature) if isinstance(feature, Corner) else self._edges(feature)
 
@@ -112,7 +112,7 @@ class BoxPair:
         normal = -outward if feature.of_base else outward
         tangent = -faces[first] if feature.of_base else faces[first]
         arm = corner - self.centre + (gap * normal if feature.of_base else 0.0)
-        return self._touching(gap, normal, tangent, arm, (beyond - width) / width, lies)
+        return self._contact(gap, normal, tangent, arm, (beyond - width) / width, lies)
 
     def _edges(self, feature: Edges) -> BoxContact:
         """Return how two edges touch; they do up to a little before their ends, where corners do."""
@@ -128,9 +128,9 @@ class BoxPair:
         width = INSIDE_EDGES * self.least
         border = ca.fmax((2.0 * width - inside) / width, 2.0 - sine / (0.5 * PARALLEL_EDGES))
         gap = ca.dot(normal, way)
-        return self._touching(gap, normal, axis, own + s * axis, border, ca.fmax(lies, lies_other))
+        return self._contact(gap, normal, axis, own + s * axis, border, ca.fmax(lies, lies_other))
 
-    def _touching(
+    def _contact(
         self, gap: ca.SX, normal: ca.SX, tangent: ca.SX, arm: ca.SX, border: ca.SX, lies: ca.SX
     ) -> BoxContact:
         hidden = max_of(border > 0.0, lies > NORMAL_CONE, gap < self.apart)

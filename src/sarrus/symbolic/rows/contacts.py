@@ -227,7 +227,7 @@ def _on_box(place: SurfaceContact, frames: JetFrames, pairs: dict[str, PlacedBox
         pairs[pair.name] = PlacedBoxes(frames, centre.value, d, axes, boxes)
     frames, centre_of_geom, d, axes, boxes = pairs[pair.name]
     assert isinstance(feature, Corner | Edges)
-    found = boxes.touching(feature)
+    found = boxes.contact(feature)
     ways, arm = [axes @ way for way in found.axes], axes @ (found.arm - pair.margin * found.axes[0])
     rates = _rates(frames, place, d, arm, ways, (pair.torsion, pair.rolling))
     gap = found.gap - pair.margin
