@@ -311,7 +311,9 @@ def test_steps_follow_parameters_that_move_contacts() -> None:
         size, ends = 1e-3 * max(0.1, abs(system.parameters[name])), []
         for sign in (2.0, 1.0, -1.0, -2.0):
             work = system.with_parameters({name: system.parameters[name] + sign * size}).workspace().copy()
-            flow = PhaseFlow(work, work.pack(q, v), [], replace(phase, system=work))
+            flow = PhaseFlow(
+                work, work.pack(q, v), [], replace(phase, state=replace(phase.state, system=work))
+            )
             end = flow.step(flow.start(work.pack(q, v)), dt)
             ends.append(np.concatenate([difference(system, q, end.x[system.parts.q]), end.x[system.parts.v]]))
         far, near = (ends[0] - ends[3]) / (4.0 * size), (ends[1] - ends[2]) / (2.0 * size)

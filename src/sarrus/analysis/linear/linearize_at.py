@@ -132,9 +132,9 @@ def _linearize(
     if solved.status is not Status.OK:
         _refuse(system, solved, q, t)
     found = solved.contacts
-    phase = phase_at(system, solved, q, v, t)
+    phase = phase_at(system, solved, x)
     d = derivatives(system, x, solved.a, solved.multipliers)
-    whole = d if phase is None else phase.extended(d, x, solved.a)
+    whole = d if phase is None else phase.extended(d, solved.a)
     chart, chosen, velocities = _chart(system, coordinates, whole, solved.rank, phase)
     if max(chosen.condition, velocities.condition) > WORST_COORDINATES:
         _refuse(system, solved, q, t)
@@ -152,7 +152,7 @@ def _linearize(
     if data_of(system).exact and _contradiction(system, x, solved, d, reduced, phase) > ROWS_CONTRADICT:
         _refuse(system, solved, q, t)
     if found is not None and phase is not None:
-        names = phase.ambiguous(x, solved.a, reduced.left_null, reduced.unpushed, reduced.tangent)
+        names = phase.ambiguous(solved.a, reduced.left_null, reduced.unpushed, reduced.tangent)
         found = found.doubted(names)
     n, nu, w = reduced.tangent.shape[1], system.nu, activations_of(system, x)
     rates = dense.product(chart.rows, v), dense.product(velocities.rows, solved.a)
@@ -223,7 +223,7 @@ def without_held(
     q, v = x[system.parts.q], x[system.parts.v]
     force = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
     solved = system.forward_dynamics(q, v, x[system.parts.u], t, force)
-    phase = phase_at(system, solved, q, v, t)
+    phase = phase_at(system, solved, x)
     if phase is not None:
         raise SolveError(
             f"{system.name}: a relation gives coordinates of all motions of the mechanism, and "
@@ -296,7 +296,7 @@ def _contradiction(
         own, forces = (more, None) if phase is None else phase.split(more, friction=False)
         change = derivatives(system, x, solved.a, solved.multipliers + own).force_q - d.force_q
         if phase is not None and forces is not None:
-            change -= phase.tangent(x, solved.a, forces)["force_q"]
+            change -= phase.state.tangent(solved.a, forces)["force_q"]
         return change[:, : system.nv]
 
     change, typical = change_with(combination), change_with(np.abs(combination))

@@ -24,9 +24,8 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_elements import ContactElement, contact_elements
-from sarrus.dynamics.contacts.contact_state import ContactRowState, contact_row_state
-from sarrus.dynamics.contacts.row_derivatives import contact_slopes
-from sarrus.dynamics.model.joint_limits import joint_limits
+from sarrus.dynamics.contacts.contact_state import ContactRowState, rows_at
+from sarrus.dynamics.contacts.row_derivatives import RowSlopes
 from sarrus.dynamics.optimize.contact_problem import ContactSolution, SolverStage
 from sarrus.dynamics.optimize.contact_tangent import contact_tangent
 from sarrus.dynamics.optimize.tolerances import INDEPENDENT_HELD_ROWS
@@ -118,7 +117,7 @@ class ContactStep(Flow):
 
 @dataclass(frozen=True, eq=False)
 class _Rows:
-    """All rows of contacts, stops and dry friction at a point, and their derivatives by z = (q, v, u, p)."""
+    """The rows of contacts, stops and dry friction at a point, and their derivatives along its directions."""
 
     flow: ContactStep
     point: Point
@@ -126,9 +125,7 @@ class _Rows:
 
     @classmethod
     def at(cls, flow: ContactStep, point: Point, bounds: Array) -> _Rows:
-        x, parts = point.x, flow.work.parts
-        state = contact_row_state(flow.work, x[parts.q], x[parts.v], float(x[parts.t]), bounds)
-        return cls(flow, point, state)
+        return cls(flow, point, rows_at(flow.work, point.x, bounds))
 
     @cached_property
     def gaps(self) -> Dual:
@@ -141,61 +138,36 @@ class _Rows:
         basis = self.flow.basis(self.point.x)
         return product(self._gap_slopes[owners][:, self.flow.columns.q], basis)
 
-    @cached_property
+    @property
     def _gap_slopes(self) -> Array:
-        limits, width = joint_limits(self.flow.work), len(self.point.along)
-        heads = [one.rows.start for one in contact_elements(self.flow.work) if one.kind == "contact"]
-        own = np.zeros((len(limits.places), width))
-        own[np.arange(len(own)), limits.places] = -limits.signs
-        return np.vstack([self._slopes()["position"][heads] if heads else np.zeros((0, width)), own])
+        return self._slopes.position[
+            [one.rows.start for one in self.state.elements if one.kind != "friction"]
+        ]
 
     @cached_property
     def rates(self) -> Dual:
         """H v, and what prescribed motions add [m/s, rad/s]."""
-        rows = self._whole("velocity")
-        rows[self._count :, self.flow.columns.v] = self.state.rows[self._count :]
-        return Dual(self.state.rates, product(rows, self.point.along))
+        return Dual(self.state.rates, product(self._slopes.velocity, self.point.along))
 
     @cached_property
     def bias(self) -> Dual:
         """Ḣ v, and what prescribed motions add."""
-        return Dual(self.state.bias, product(self._whole("drift"), self.point.along))
+        return Dual(self.state.bias, product(self._slopes.drift, self.point.along))
 
     def along(self, w: Dual) -> Dual:
         """Return H w for w (nv,)."""
-        turned = product(self._whole("forward", w=w.value), self.point.along)
+        turned = product(self.state.slopes(w.value).forward, self.point.along)
         return Dual(product(self.state.rows, w.value), turned + product(self.state.rows, w.along))
 
     def push(self, forces: Dual) -> Dual:
         """Return Hᵀ f (nv,) for f on all rows."""
         found = forces.mapped(np.ascontiguousarray(self.state.rows.T))
-        if not self._count:
-            return found
-        turned = product(self._slopes(forces=forces.value)["backward"], self.point.along)
+        turned = product(self.state.slopes(forces=forces.value).backward, self.point.along)
         return Dual(found.value, found.along + turned)
 
-    @property
-    def _count(self) -> int:
-        return int(self.flow.work.equations.row_rates.numel())
-
-    def _whole(self, name: str, w: Array | None = None) -> Array:
-        """Return a derivative by z of all rows; those of stops and joints are constant."""
-        out = np.zeros((len(self.state.rows), len(self.point.along)))
-        if self._count:
-            out[: self._count] = self._slopes(w)[name]
-        return out
-
-    def _slopes(self, w: Array | None = None, forces: Array | None = None) -> dict[str, Array]:
-        if w is None and forces is None:
-            return self._plain
-        work = self.flow.work
-        w = np.zeros(work.nv) if w is None else w
-        forces = np.zeros(self._count) if forces is None else forces[: self._count]
-        return contact_slopes(work).evaluate(np.concatenate([self.point.x, w, forces]))
-
     @cached_property
-    def _plain(self) -> dict[str, Array]:
-        return self._slopes(np.zeros(self.flow.work.nv))
+    def _slopes(self) -> RowSlopes:
+        return self.state.slopes()
 
 
 class _Pass:

@@ -206,7 +206,7 @@ class _Rest:
         if model.contacts is not None:
             still = np.zeros(system.nv)
             solved = system.forward_dynamics(model.q, still, model.u, t, tau)
-            self.phase = phase_at(system, solved, model.q, still, t)
+            self.phase = phase_at(system, solved, self.x)
         self.forces = np.zeros(0) if self.phase is None else self.phase.forces
         self.terms = self._terms(self.multipliers, self.forces)
         self.row_terms: RowTerms = row_terms(system, self.x, np.zeros(system.nv), np.zeros(system.nc))
@@ -228,7 +228,7 @@ class _Rest:
     def _with_contacts(self, phase: ContactPhase) -> tuple[Array, Array]:
         """Return the rows that hold in the phase, and the derivatives by z of the positions that they hold."""
         system, order, by = self.system, phase.order, phase.scales[:, None]
-        slopes = phase.slopes(self.x, np.ones(system.nv), phase.forces)
+        slopes = phase.state.slopes(np.ones(system.nv), phase.forces)
         for k in phase.without_place:
             moved = np.abs(slopes.forward[k, self.columns.p]) + np.abs(slopes.position[k, self.columns.p])
             for name, place in zip(self.names, self.places):
@@ -248,7 +248,7 @@ class _Rest:
         """
         system, d = self.system, terms(self.system, self.x, np.zeros(self.system.nv), multipliers)
         if self.phase is not None:
-            d = replace(d, force=d.force - self.phase.slopes(self.x, np.zeros(system.nv), forces).backward)
+            d = replace(d, force=d.force - self.phase.state.slopes(forces=forces).backward)
         self.settled = _settled(system, d, self.columns)
         activations = slice(system.nq - len(self.settled), system.nq)
         if not len(self.settled):

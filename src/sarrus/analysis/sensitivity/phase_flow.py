@@ -53,11 +53,11 @@ class PhaseFlow(Flow):
         self._own = work.nc + np.arange(len(phase.held))
         self.places = np.concatenate([np.arange(work.nh), self._own])
         self.rank_of_rows, self.rank_of_places = phase.ranks(self.rank, self.holonomic_rank, all_rows=True)
-        heads = {one.rows.start for one in phase.elements if one.kind != "friction"}
+        heads = {one.rows.start for one in phase.state.elements if one.kind != "friction"}
         self._heads = np.array([row in heads for row in phase.held])
         # where a gap and a place contradict each other, as for changes that the rows do not allow, the gap is kept
         self._scales = np.where(self._heads, 1.0, WEIGHT_OF_PLACES) * phase.scales
-        self._gap_of = {one.rows.start: k for k, one in enumerate(phase.elements)}
+        self._gap_of = {one.rows.start: k for k, one in enumerate(phase.state.elements)}
 
     def start(self, x: Array) -> Point:
         """Return the state x on the rows, with every direction projected."""
@@ -72,42 +72,42 @@ class PhaseFlow(Flow):
 
     def _begin(self, x: Array) -> None:
         """Let slips be compared with those at x from now on."""
-        self.begun, self.rates_begun = x, self.phase.motion(x)[2]
+        self.begun, self.rates_begun = x, self.phase.state.at(x).rates
 
     def ambiguous(self, point: Point) -> tuple[str, ...]:
         """Return the sliding contacts whose open shares of the load change the derivatives at a state of the phase."""
         self._begin(point.x)
         a = self._terms(point, first=True)[1][self.work.nq :]
-        phase, nv = self._at(point.x)[0], self.work.nv
+        phase, nv = self._at(point.x), self.work.nv
         own = self._jacobian(point.x)
         by, order = phase.scales[:, None], phase.order
         rows = at_rank(np.vstack([own, by * phase.rows[phase.held]])[order], self.rank_of_rows)
         unpushed = unpushed_by(rows, np.vstack([own, by * phase.push])[order])
         changes = self.in_tangent(point)[: 2 * nv, : 2 * nv]
-        return phase.ambiguous(point.x, a, rows.left_null, unpushed, changes)
+        return phase.ambiguous(a, rows.left_null, unpushed, changes)
 
     def _slips_reverse(self, rates: Array) -> str:
         """Return a sliding contact whose slip is against that at the start of the step, for velocities of all rows."""
         before, sliding = self.rates_begun, self.phase.sliding
         return next((s.name for s in sliding if before[s.tails] @ rates[s.tails] <= 0.0), "")
 
-    def _at(self, x: Array) -> tuple[ContactPhase, Array]:
-        """Return the phase with the rows and slip directions at a stage, and the biases of all rows."""
-        _, rows, rates, bias = self.phase.motion(x)
-        if self.phase.sliding and (name := self._slips_reverse(rates)):
+    def _at(self, x: Array) -> ContactPhase:
+        """Return the phase with the rows and slip directions at a stage."""
+        state = self.phase.state.at(x)
+        if self.phase.sliding and (name := self._slips_reverse(state.rates)):
             t = float(self.begun[self.work.parts.t])
             raise SolveError(
                 f"{self.work.name}: no derivatives of the step from t = {t:g} s, in which the mode of {name!r} "
                 "changes: its slip reverses. Take shorter steps, a part of the motion in one phase, or contacts=False",
                 element=name,
             )
-        sliding = tuple(one.with_slip(rates[one.tails]) for one in self.phase.sliding)
-        return replace(self.phase, rows=rows, sliding=sliding), bias
+        sliding = tuple(one.with_slip(state.rates[one.tails]) for one in self.phase.sliding)
+        return replace(self.phase, state=state, sliding=sliding)
 
     def _derivatives(self, x: Array, answer: Array) -> tuple[Terms, Array]:
         """Return the derivatives of the equations at x with its (a, λ, …) without contacts, and (q̇, v̇)."""
         system, c, nc = self.work, self.columns, self.work.nc
-        phase, bias = self._at(x)
+        phase = self._at(x)
         free, multipliers = answer[: system.nv], answer[system.nv : system.nv + nc]
         d = terms(system, x, free, multipliers)
         by, held = self._scales, phase.held
@@ -117,7 +117,9 @@ class PhaseFlow(Flow):
         force = product(phase.rows.T, given)
         met = [*self._met, *self._own]
         rows = at_rank(jacobian[met], self.rank_of_rows)
-        opening = np.concatenate([np.zeros(nc), by * (product(phase.rows[held], free) + bias[held])])[met]
+        opening = np.concatenate(
+            [np.zeros(nc), by * (product(phase.rows[held], free) + phase.state.bias[held])]
+        )[met]
         change = acceleration_change(rows, d.mass, -force, opening, push[met])
         # the forces of the rows from M δa = Pᵀ(r₀ + U c), U the range of the rows
         left = product(rows.left.T, push[met])
@@ -127,7 +129,7 @@ class PhaseFlow(Flow):
         )
         a, multipliers = free + change, multipliers + found[:nc]
         forces = phase.pushing(self.phase.forces[held] + by * found[nc:])
-        d, more = terms(system, x, a, multipliers), phase.slopes(x, a, forces)
+        d, more = terms(system, x, a, multipliers), phase.state.slopes(a, forces)
         acceleration = by[:, None] * (more.forward + more.drift)[held]
         d = replace(
             d,
@@ -144,14 +146,14 @@ class PhaseFlow(Flow):
     def _row_terms(self, x: Array, w: Array, mu: Array | None) -> RowTerms:
         nc, phase = self.work.nc, self.phase
         mu = np.zeros(nc + len(phase.held)) if mu is None else mu
-        d, rows = row_terms(self.work, x, w, mu[:nc]), phase.motion(x)[1]
-        forces = np.zeros(len(rows))
+        d, state = row_terms(self.work, x, w, mu[:nc]), phase.state.at(x)
+        forces = np.zeros(len(state.rows))
         forces[phase.held] = self._scales * mu[nc:]
-        more, by = phase.slopes(x, w, forces), self._scales[:, None]
+        more, by = state.slopes(w, forces), self._scales[:, None]
         gaps = np.where(self._heads[:, None], more.position[phase.held], 0.0)
         return replace(
             d,
-            jacobian=np.vstack([d.jacobian, by * rows[phase.held]]),
+            jacobian=np.vstack([d.jacobian, by * state.rows[phase.held]]),
             position=np.vstack([d.position, by * gaps]),
             velocity=np.vstack([d.velocity, by * more.velocity[phase.held]]),
             forward=np.vstack([d.forward, by * more.forward[phase.held]]),
@@ -163,12 +165,14 @@ class PhaseFlow(Flow):
         return [*self._met, *self._own.tolist()]
 
     def _gaps(self, x: Array) -> Array:
-        phase, gaps = self.phase, self.phase.motion(x)[0]
+        phase, gaps = self.phase, self.phase.state.at(x).gaps
         own = [gaps[self._gap_of[row]] if head else 0.0 for row, head in zip(phase.held, self._heads)]
         return np.concatenate([super()._gaps(x), self._scales * own])
 
     def _slips(self, x: Array) -> Array:
-        return np.concatenate([super()._slips(x), self._scales * self.phase.motion(x)[2][self.phase.held]])
+        return np.concatenate(
+            [super()._slips(x), self._scales * self.phase.state.at(x).rates[self.phase.held]]
+        )
 
     def _close(self, x: Array) -> bool:
         c = self.columns
@@ -196,11 +200,10 @@ def flow_of(
     The friction of joints that slide is added to τ of x. Raises `SolveError` at a border of modes.
     """
     parts = work.parts
-    q, v, t = x[parts.q], x[parts.v], float(x[parts.t])
-    if not contacts or all_open(work, q, t):
+    if not contacts or all_open(work, x[parts.q], float(x[parts.t])):
         return Flow(work, x, parameters, inputs)
     solved = _solved(work, x, throw=True)
-    phase = phase_at(work, solved, q, v, t)
+    phase = phase_at(work, solved, x)
     if solved.contacts is not None:
         x[parts.tau] += rubbing(work, solved.contacts)
     return (
@@ -275,15 +278,15 @@ def other_features(
     points = () if found.geometry is None else found.geometry.points
     closed = {one.name for one in points if modes.get(one.name, Mode.OPEN) is not Mode.OPEN}
     own = [one for one in found.elements if one.name in closed]
-    if not isinstance(flow, PhaseFlow) or flow.phase.features is None:
+    if not isinstance(flow, PhaseFlow) or flow.phase.state.features is None:
         return own[0].name if own else ""
     phase = flow.phase
-    _, rows, rates, _ = phase.motion(x)
-    names = {one.name for one in flow.phase.features.contacts}
-    held = [one for one in phase.elements if one.name in names and before[one.name] is not Mode.OPEN]
+    here = phase.state.at(x)
+    names = {one.name for one in flow.phase.state.features.contacts}
+    held = [one for one in here.elements if one.name in names and before[one.name] is not Mode.OPEN]
 
     def are_same(one: ContactElement, other: ContactElement) -> bool:
-        normal = rows[one.rows.start]
+        normal = here.rows[one.rows.start]
         return bool(
             np.abs(found.rows[other.rows.start] - normal).max() <= SAME_FEATURE * np.abs(normal).max()
         )
@@ -295,7 +298,7 @@ def other_features(
     slides = {one.name for one in phase.sliding}
     for one in held:
         same = [modes[other.name] for other in own if are_same(one, other)]
-        turns = one.name in slides and begun[one.tails] @ rates[one.tails] <= 0.0
+        turns = one.name in slides and begun[one.tails] @ here.rates[one.tails] <= 0.0
         if before[one.name] not in same or turns:
             return one.name
     return ""

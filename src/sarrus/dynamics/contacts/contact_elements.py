@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,9 +12,6 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import AT_BOUND
 from sarrus.model.mechanism.tolerances import LEAST_PLAY
-
-if TYPE_CHECKING:
-    pass
 
 
 class Mode(IntEnum):

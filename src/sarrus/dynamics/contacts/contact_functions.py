@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
 
 import casadi as ca
 
@@ -12,8 +11,10 @@ from sarrus.dynamics.contacts.tolerances import EXACT_FLANK_GAP, LEAVING_FLANK
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.contact.tolerances import OUT_OF_REACH
 
-if TYPE_CHECKING:
-    pass
+
+def row_count(system: Evaluations) -> int:
+    """Return the number of rows of contacts and of lengths with dry friction that are there at every state."""
+    return int(system.equations.row_rates.numel())
 
 
 def gap_outputs(system: Evaluations) -> dict[str, ca.SX]:

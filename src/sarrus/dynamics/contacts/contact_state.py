@@ -6,7 +6,7 @@ velocity away from it, of dry friction the joint velocity.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,15 +19,17 @@ from sarrus.dynamics.contacts.contact_elements import (
     contact_names,
     dry_names,
 )
-from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function
+from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function, row_count
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.rope_texts import LIFTS, beyond_length
+from sarrus.dynamics.contacts.row_derivatives import RowSlopes, add_part, row_slopes, row_tangent
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import bounds_at, dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import AT_BOUND
 
 if TYPE_CHECKING:
     from sarrus.dynamics.contacts.geometry_state import GeometryContacts
+    from sarrus.dynamics.contacts.held_features import HeldFeatures
 
 
 def takes_part(system: Evaluations, contacts: bool) -> bool:
@@ -107,13 +109,20 @@ def _between_stops(system: Evaluations) -> tuple[Array, Array] | None:
 
 @dataclass(frozen=True, eq=False)
 class ContactRowState:
-    """Gaps (of each), rows J (m × nv), their velocities and biases (m,) at (q, v, t): J a + bias their derivatives.
+    """All contacts, stops and dry friction of a system at x = [q | v | u | t | p | τ].
+
+    Gaps (of each), rows J (m × nv), their velocities and biases (m,): J a + bias are their derivatives. ``bounds`` are
+    those of the stops [m, rad].
 
     ``elements`` are those of `contact_elements` with the contacts between geometries that a narrow phase has found,
     ``geometry`` (None without such geometries), before the joints with dry friction. Their rows come after those of
-    all others, in ``rows`` and ``names``.
+    all others, in ``rows`` and ``names``. ``features`` are these contacts with their features held: without them there
+    are neither derivatives of their rows nor rows at another x.
     """
 
+    system: Evaluations
+    x: Array
+    bounds: Array
     gaps: Array
     rows: Array
     rates: Array
@@ -121,6 +130,59 @@ class ContactRowState:
     elements: tuple[ContactElement, ...]
     names: tuple[str, ...]
     geometry: GeometryContacts | None = None
+    features: HeldFeatures | None = None
+
+    def at(self, x: Array) -> ContactRowState:
+        """Return the same contacts at another x: with these stops, and features held."""
+        geometry = () if self.features is None else self.features.motion(x)
+        gaps, rows, rates, bias = _motion(self.system, x, self.bounds, *geometry)
+        return replace(self, x=x, gaps=gaps, rows=rows, rates=rates, bias=bias)
+
+    def with_features(self) -> ContactRowState:
+        """Return the contacts with the features of contacts between geometries held, whose rows are those of these."""
+        if self.geometry is None or not self.geometry.points:
+            return self
+        from sarrus.dynamics.contacts.held_features import HeldFeatures  # here: few systems need it
+
+        return replace(self, features=HeldFeatures(self.system, self.geometry)).at(self.x)
+
+    def slopes(self, w: Array | None = None, forces: Array | None = None) -> RowSlopes:
+        """Return the derivatives of all rows, with w (nv,) and forces f (m,), zero by default."""
+        system, count, last = self.system, row_count(self.system), self._fixed_rows
+        w = np.zeros(system.nv) if w is None else w
+        forces = np.zeros(len(self.rows)) if forces is None else forces
+        width = system.nq + system.nv + system.nu + len(system.equations.design_parameters)
+        found = {
+            name: np.zeros((len(self.rows), width)) for name in ("position", "velocity", "forward", "drift")
+        }
+        found["backward"] = np.zeros((system.nv, width))
+        if count:
+            given = np.concatenate([self.x, w, forces[:count]])
+            add_part(found, row_slopes(system).evaluate(given), 0)
+        if self.features is not None:
+            add_part(found, self.features.slopes(self.x, w, forces[last:]), last)
+        found["velocity"][count:last, system.nq : system.nq + system.nv] = self.rows[count:last]
+        limits = joint_limits(system)
+        found["position"][count + np.arange(len(limits.places)), limits.places] = -limits.signs
+        return RowSlopes(**found)
+
+    def tangent(self, a: Array, forces: Array) -> dict[str, Array]:
+        """Return ∂(Jᵀ f), ∂(J a + J̇ v) and ∂(J v) of all rows, see `tangent_outputs`; f are ``forces`` (m,)."""
+        nv, count, last = self.system.nv, row_count(self.system), self._fixed_rows
+        sizes = {"bias_q": nv + 1, "bias_v": nv, "slip_q": nv + 1}
+        found = {name: np.zeros((len(self.rows), n)) for name, n in sizes.items()}
+        found["force_q"] = np.zeros((nv, nv + 1))
+        if count:
+            given = np.concatenate([self.x, a, forces[:count]])
+            add_part(found, row_tangent(self.system).evaluate(given), 0)
+        if self.features is not None:
+            add_part(found, self.features.tangent(self.x, a, forces[last:]), last)
+        return found
+
+    @property
+    def _fixed_rows(self) -> int:
+        """Number of the rows before those of contacts between geometries."""
+        return len(self.rows) - (0 if self.geometry is None else len(self.geometry.rows))
 
 
 def contact_row_state(
@@ -131,18 +193,45 @@ def contact_row_state(
     bounds: Array | None = None,
     within: float | None = None,
 ) -> ContactRowState:
-    """Return gaps, rows, velocities and biases of all contacts, stops and joints with dry friction.
+    """Return gaps, rows, velocities and biases of all contacts, stops and joints with dry friction; see `rows_at`."""
+    return rows_at(system, system.pack(q, v, None, t), bounds, within)
+
+
+def rows_at(
+    system: Evaluations, x: Array, bounds: Array | None = None, within: float | None = None
+) -> ContactRowState:
+    """Return gaps, rows, velocities and biases of all contacts, stops and joints with dry friction at x.
 
     ``bounds`` are the stops [m, rad], by default those active at q, see `sarrus.dynamics.model.joint_limits`. Contacts
     between geometries are found up to a gap of ``within`` [m], by default those that count as closed.
     """
-    limits, dry, e = joint_limits(system), dry_friction(system), system.equations
-    signs, acting = -limits.signs, bounds_at(limits, q) if bounds is None else bounds
-    gaps = [signs * (q[limits.places] - acting), np.zeros(len(dry_names(system)))]
+    q, parts, elements, names = (
+        x[system.parts.q],
+        system.parts,
+        contact_elements(system),
+        contact_names(system),
+    )
+    bounds = bounds_at(joint_limits(system), q) if bounds is None else bounds
+    if not system.contact_geometries:
+        return ContactRowState(system, x, bounds, *_motion(system, x, bounds), elements, names)
+    geometry = geometry_contacts(system, q, float(x[parts.t]), within)
+    last = len(elements) - len(dry_names(system))
+    own = _geometry_elements(system, geometry, len(names))
+    elements, names = (*elements[:last], *own, *elements[last:]), names + geometry.names
+    found = _motion(system, x, bounds, geometry.gaps, geometry.rows, *geometry.motion(x[parts.v]))
+    return ContactRowState(system, x, bounds, *found, elements, names, geometry)
+
+
+def _motion(
+    system: Evaluations, x: Array, bounds: Array, *geometry: Array
+) -> tuple[Array, Array, Array, Array]:
+    """Return gaps, rows, velocities and biases at x, with those of contacts between ``geometry``, if there are any."""
+    limits, dry, e, parts = joint_limits(system), dry_friction(system), system.equations, system.parts
+    signs, v = -limits.signs, x[parts.v]
+    gaps = [signs * (x[parts.q][limits.places] - bounds), np.zeros(len(dry_names(system)))]
     rows = [signs[:, None] * np.eye(system.nv)[limits.rates], np.eye(system.nv)[dry.rates]]
     rates = [row @ v for row in rows]
     bias = [np.zeros(len(row)) for row in rows]
-    x = system.pack(q, v, None, t)
     if e.friction_contacts:
         gaps.insert(0, contact_gaps(system)(x))
     if e.friction_contacts or e.dry_lengths:
@@ -150,18 +239,11 @@ def contact_row_state(
         rows.insert(0, found["rows"])
         rates.insert(0, found["rates"][:, 0])
         bias.insert(0, found["bias"][:, 0])
-    elements, names, geometry = contact_elements(system), contact_names(system), None
-    if system.contact_geometries:
-        geometry = geometry_contacts(system, q, t, within)
-        own = geometry.motion(v)
-        for parts, part in zip((rows, rates, bias), (geometry.rows, *own)):
-            parts.append(part)
-        gaps.insert(-1, geometry.gaps)
-        last = len(elements) - len(dry_names(system))
-        own_elements = _geometry_elements(system, geometry, len(names))
-        elements, names = (*elements[:last], *own_elements, *elements[last:]), names + geometry.names
-    whole = (np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias))
-    return ContactRowState(*whole, elements, names, geometry)
+    if geometry:
+        gaps.insert(-1, geometry[0])
+        for known, part in zip((rows, rates, bias), geometry[1:]):
+            known.append(part)
+    return np.concatenate(gaps), np.vstack(rows), np.concatenate(rates), np.concatenate(bias)
 
 
 def geometry_contacts(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.dynamics.contacts.contact_functions import row_count
 from sarrus.dynamics.contacts.contact_state import contact_row_state, geometry_contacts
 from sarrus.dynamics.contacts.geometry_state import body_names
 from sarrus.dynamics.model.evaluations import Evaluations
@@ -12,11 +13,6 @@ from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.symbolic.equations.equations import activity_parameter, stick_parameter
-
-
-def row_count(system: Evaluations) -> int:
-    """Return the number of rows of contacts and of lengths with dry friction that are there at every state."""
-    return int(system.equations.row_rates.numel())
 
 
 def push_count(system: Evaluations) -> int:

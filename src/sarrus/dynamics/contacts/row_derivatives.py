@@ -3,21 +3,54 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 
 import casadi as ca
 import numpy as np
 
+from sarrus.base.arrays import Array
 from sarrus.codegen import NativeFunction
-from sarrus.dynamics.contacts.contact_functions import motion_outputs
+from sarrus.dynamics.contacts.contact_functions import motion_outputs, row_count
 from sarrus.dynamics.model.derivatives import along, by_variables
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.symbolic.equations.equations import ContactEquations
 
 
-def contact_tangent(system: Evaluations) -> NativeFunction:
+@dataclass(frozen=True, eq=False)
+class RowSlopes:
+    """Derivatives by z = (q, v, u, p) of all rows of contacts, stops and dry friction.
+
+    Of gaps and places (``position``, see `ContactEquations`; zero for rows without a place), of H v, of H w and of Hᵀ f
+    with constant w and f, and of Ḣ v.
+    """
+
+    position: Array
+    velocity: Array
+    forward: Array
+    backward: Array
+    drift: Array
+
+
+def friction_turn(slip: Array, most: float) -> Array:
+    """Return the derivative (n × n) of the friction −f d by the slip u: −f (1 − d dᵀ)/‖u‖, d = u/‖u‖, f = ``most``."""
+    speed = float(np.linalg.norm(slip))
+    d = slip / speed
+    return np.asarray(-most / speed * (np.eye(len(slip)) - np.multiply.outer(d, d)))
+
+
+def add_part(found: dict[str, Array], given: Mapping[str, Array], first: int) -> None:
+    """Add derivatives of generalized forces, and write derivatives of rows from row ``first`` on."""
+    for name, part in given.items():
+        if name in ("force_q", "backward"):
+            found[name] += part
+        else:
+            found[name][first : first + len(part)] = part
+
+
+def row_tangent(system: Evaluations) -> NativeFunction:
     """Return the function of [x | a | f] for `tangent_outputs`: a (nv,), f the forces on the rows."""
-    rows = system.equations.row_rates.numel()
+    rows = row_count(system)
     return system.compiled.named(
         "touch tangent", partial(tangent_outputs, system), {"a": system.nv, "forces": rows}
     )
@@ -45,9 +78,9 @@ def tangent_of(system: Evaluations, motion: Mapping[str, ca.SX], a: ca.SX, force
     }
 
 
-def contact_slopes(system: Evaluations) -> NativeFunction:
+def row_slopes(system: Evaluations) -> NativeFunction:
     """Return the function of [x | w | f] for `slope_outputs`: w (nv,), f the forces on the rows."""
-    rows = system.equations.row_rates.numel()
+    rows = row_count(system)
     return system.compiled.named(
         "touch slopes", partial(slope_outputs, system), {"w": system.nv, "forces": rows}
     )

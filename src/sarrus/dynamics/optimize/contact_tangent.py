@@ -24,6 +24,7 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
+from sarrus.dynamics.contacts.row_derivatives import friction_turn
 from sarrus.dynamics.optimize.contact_problem import ContactSolution
 from sarrus.dynamics.optimize.contact_rows import ContactRows
 from sarrus.dynamics.optimize.tolerances import (
@@ -174,8 +175,7 @@ class _ModeEquations:
                 self.held.append(row)
                 self.columns.append(np.eye(len(self.r))[row])
         elif most > 0.0 and tails.stop > tails.start:
-            d = slip / speed
-            self.turn[tails, tails] = -most / speed * (np.eye(len(slip)) - np.multiply.outer(d, d))
+            self.turn[tails, tails] = friction_turn(slip, most)
 
     def along(self, changes: Array) -> ContactTangent:
         """Return the derivatives for columns of changes."""

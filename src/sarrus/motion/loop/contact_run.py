@@ -23,7 +23,7 @@ from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.model_contacts import write_model_contacts
 from sarrus.dynamics.contacts.rope_texts import LIFTS
-from sarrus.dynamics.contacts.row_derivatives import contact_tangent
+from sarrus.dynamics.contacts.row_derivatives import row_tangent
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.impacts.collisions import no_answer
 from sarrus.dynamics.model.inertia import lightness
@@ -243,7 +243,7 @@ class ContactRun:
         self.derived = np.zeros(sum(tl.tangent_sizes(self.contact_table, table, size)))
         self.contact_table.derived = self.derived
         if self.contact_table.contact_rows:
-            self._tangent = contact_tangent(self.system)
+            self._tangent = row_tangent(self.system)
             self.contact_table.tangent = self._tangent.address
 
     def close(self, table: la.Table, x: Array) -> bool:
