@@ -5,7 +5,7 @@ the middle and a contact problem, the end of the way, and the closing of gaps. I
 those of the kernel. Each stage is written once for values and derivatives (`Dual`), and its values are compared with
 those of the kernel. With a(f) the acceleration in the middle under the generalized force f,
 
-    v⁺ = v + h a(Hᵀ r/h),    δr from `contact_tangent` with the change of u at constant r.
+    v⁺ = v + h a(Hᵀ r/h),    δr from `mode_tangent` with the change of u at constant r.
 """
 
 from __future__ import annotations
@@ -17,17 +17,16 @@ import numpy as np
 
 from sarrus.analysis.sensitivity.dual import Dual
 from sarrus.analysis.sensitivity.flow import Flow, Point
-from sarrus.analysis.sensitivity.open_shares import OpenShares
 from sarrus.analysis.sensitivity.step_record import StepRecord, record_step
 from sarrus.analysis.sensitivity.tolerances import AGAINST_SLIP, BORDER_OF_STEP, KERNEL_AGREES
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
-from sarrus.base.status import Status
+from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.contacts.contact_elements import ContactElement, contact_elements
 from sarrus.dynamics.contacts.contact_state import ContactRowState, rows_at
 from sarrus.dynamics.contacts.row_derivatives import RowSlopes
-from sarrus.dynamics.optimize.contact_problem import ContactSolution, SolverStage
-from sarrus.dynamics.optimize.contact_tangent import contact_tangent
+from sarrus.dynamics.optimize.contact_rows import factor_of
+from sarrus.dynamics.optimize.contact_tangent import mode_tangent
 from sarrus.dynamics.optimize.tolerances import INDEPENDENT_HELD_ROWS
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.kernels.integrate.tolerances import (
@@ -293,13 +292,14 @@ class _Pass:
 
         Velocities do not, but the way does if some of these contacts were closed at the start and others were not.
         """
-        record = self.record
-        dry = [(n, _finite(number, record.impulses)) for n, number in record.dry]
-        shares = OpenShares.of(record.impulses, self.speeds, self.delassus, record.contacts, dry)
-        for weight in (self.delay.value / self.h, record.lasts.astype(float)):
-            felt = shares.felt(weight)
-            if felt.max(initial=0.0) > BORDER_OF_STEP:
-                one = contact_elements(self.flow.work)[record.owners[int(felt.argmax())]]
+        if not self.shares.size:
+            return
+        by = 1.0 / np.sqrt(np.maximum(np.diag(self.delassus), LEAST_DIVISOR))[:, None]
+        least = BORDER_OF_STEP * (by * product(np.abs(self.delassus), np.abs(self.shares))).max()
+        for weight in (self.delay.value / self.h, self.record.lasts.astype(float)):
+            moved = np.abs(by * product(self.delassus, weight[:, None] * self.shares)).max(axis=1)
+            if moved.max() > least:
+                one = contact_elements(self.flow.work)[self.record.owners[int(moved.argmax())]]
                 text = "closes at another time than others with which it shares the load in an open way"
                 raise _border(self.flow.work, one, text)
 
@@ -335,20 +335,14 @@ class _Pass:
 
     def _changes(self, impulses: Array, speeds: Dual) -> Array:
         """Return δr for the velocities of the active rows, with their changes at constant r."""
-        record = self.record
+        record, self.shares = self.record, np.zeros((0, 0))
         if not len(impulses):
             return np.zeros((0, self.width))
         dry = [(n, _finite(number, impulses)) for n, number in record.dry]
         blocks, W = (record.contacts, dry), self.delassus
         self._require_laws(impulses, speeds.value, record.contacts, dry)
-        found = _solution(impulses, speeds.value)
-        tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
-        if (
-            tangent.border
-        ):  # forces that are not unique are at a border only if those with the least friction are
-            least = OpenShares.of(impulses, speeds.value, W, *blocks).with_least_friction
-            found = _solution(least, speeds.value)
-            tangent = contact_tangent(found, speeds.along, None, *blocks, delassus=W, throw=False)
+        tangent = mode_tangent(factor_of(W), impulses, speeds.value, speeds.along, *blocks)
+        self.shares = tangent.shares
         if not tangent.status.ok:
             starts = np.cumsum([0, *(n for n, _ in (*record.contacts, *record.dry))])
             elements = contact_elements(self.flow.work)
@@ -403,21 +397,6 @@ class _Pass:
         size = 1.0 + float(np.abs(of_kernel).max(initial=0.0))
         if not np.abs(found - of_kernel).max(initial=0.0) <= KERNEL_AGREES * size:
             raise _border(self.flow.work, None, "contacts are active in one of both passes alone")
-
-
-def _solution(forces: Array, velocities: Array) -> ContactSolution:
-    """Return the answer of the kernel to a contact problem."""
-    return ContactSolution(
-        forces=forces,
-        velocities=velocities,
-        change=np.zeros(0),
-        modes=(),
-        determined=np.ones(len(forces), dtype=bool),
-        residual=0.0,
-        stage=SolverStage.NEWTON,
-        steps=0,
-        status=Status.OK,
-    )
 
 
 def _finite(number: float, impulses: Array) -> float:

@@ -82,8 +82,7 @@ class ContactRows:
     def factored(self) -> Array:
         """Return rows H (m, k) with W = H Hᵀ, dense; without the part of a given W that is not positive."""
         if self.rows is None:
-            parts = ranked(_full(self.delassus), relative=FINE_RANK_CUT)
-            return np.asarray(parts.left * np.sqrt(parts.kept))
+            return factor_of(_full(self.delassus))
         rows = _full(self.rows)
         if self.inertia is None:
             return rows
@@ -191,6 +190,12 @@ class ContactRows:
         parts.room, parts.room_links, parts.room_entries = self.count, links, entries
         self._work = np.zeros(sum(cp.parts_sizes(parts)))
         parts.work = self._work
+
+
+def factor_of(delassus: Array) -> Array:
+    """Return rows H (m, k) with W = H Hᵀ; without the part of W that is not positive."""
+    parts = ranked(delassus, relative=FINE_RANK_CUT)
+    return np.asarray(parts.left * np.sqrt(parts.kept))
 
 
 def _distinct(numbers: np.ndarray, end: int) -> np.ndarray:

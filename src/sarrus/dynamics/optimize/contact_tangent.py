@@ -49,6 +49,7 @@ class ContactTangent(Answer):
     border : numbers of the contacts, then dry frictions, at a border of modes, or whose shares of redundant forces
         change δu.
     reason : why there is no derivative, in words; "".
+    shares : (m, k) changes of the forces that change no velocity, with the modes held: redundant rows leave them open.
     is_shared : whether ``border`` are sliding contacts whose shares of the load are open, and count.
     status : OK; NOT_ACHIEVABLE, derivatives are one-sided or not unique (``border``); INCONSISTENT, rows that are
         redundant here are not with this change.
@@ -59,6 +60,7 @@ class ContactTangent(Answer):
     border: tuple[int, ...]
     reason: str
     status: Status
+    shares: Array
     is_shared: bool = False
 
     @property
@@ -89,7 +91,8 @@ def contact_tangent(
     Modes are held. At a border of modes (a contact with neither force nor velocity, a sticking contact with all the
     friction that it can have; below 1e-7 of what the rates of the contact are summed of) the derivative is one-sided,
     and the status NOT_ACHIEVABLE; so it is if the velocities depend on shares of the load that redundant rows leave
-    open. Forces that are not unique are at a border if those of ``found`` are. Work grows with m³.
+    open. Forces that are not unique are at a border only if those with the least friction where it sticks are. Work
+    grows with m³.
 
     Raises
     ------
@@ -109,12 +112,32 @@ def contact_tangent(
             f"changes must be finite, with {len(found.forces)} rows, got shape {c.shape}", element="changes"
         )
     sizes = np.array([size for size, _ in (*contacts, *dry)], dtype=np.int64)
-    tangent = _ModeEquations(ContactRows(rows, delassus, sizes).factored(), found, contacts, dry).along(
-        columns
-    )
+    factor = ContactRows(rows, delassus, sizes).factored()
+    tangent = mode_tangent(factor, found.forces, found.velocities, columns, contacts, dry)
     if throw and not tangent.status.ok:
         raise SolveError(f"contact problem: no derivatives: {tangent.reason}", result=tangent)
     return tangent
+
+
+def mode_tangent(
+    rows: Array,
+    forces: Array,
+    velocities: Array,
+    changes: Array,
+    contacts: Sequence[tuple[int, float]],
+    dry: Sequence[tuple[int, float]],
+) -> ContactTangent:
+    """Return `contact_tangent` of forces and velocities (m,), for rows H with W = H Hᵀ and changes (m, k)."""
+    equations = _ModeEquations(rows, forces, velocities, contacts, dry)
+    if equations.border:  # forces that are not unique may be at a border by chance
+        equations = _ModeEquations(rows, equations.least_friction(), velocities, contacts, dry)
+    return equations.along(changes)
+
+
+def with_least_friction(forces: Array, ways: Array, rows: Sequence[int] | np.ndarray, limits: Array) -> Array:
+    """Return forces (m,) changed along ways (m × k) so that those of ``rows`` are least relative to their limits."""
+    by = 1.0 / limits
+    return forces - product(ways, ranked(by[:, None] * ways[rows]).solve(by * forces[rows]))
 
 
 class _ModeEquations:
@@ -123,7 +146,8 @@ class _ModeEquations:
     def __init__(
         self,
         rows: Array,
-        found: ContactSolution,
+        forces: Array,
+        velocities: Array,
         contacts: Sequence[tuple[int, float]],
         dry: Sequence[tuple[int, float]],
     ) -> None:
@@ -134,12 +158,12 @@ class _ModeEquations:
         for part in self.parts:
             self.units[part] = float(np.sqrt((rows[part] ** 2).sum())) or 1.0
         self.rows = rows / self.units[:, None]
-        self.r, self.u = found.forces * self.units, found.velocities / self.units
+        self.r, self.u = forces * self.units, velocities / self.units
         pushed = product(self.rows.T, self.r)
         free = self.u - product(self.rows, pushed)
         self.sizes = np.abs(free) + product(np.abs(self.rows), np.abs(pushed))
         m = len(rows)
-        self.columns, self.turn = list[Array](), np.zeros((m, m))
+        self.columns, self.turn, self.limits = list[Array](), np.zeros((m, m)), np.full(m, np.inf)
         self.held, self.border = list[int](), list[int]()
         for k, (part, (_, number)) in enumerate(zip(self.parts, blocks)):
             least = BORDER_OF_MODES * float(self.sizes[part].max(initial=0.0))
@@ -153,9 +177,10 @@ class _ModeEquations:
             number * self.units[part.start],
         )
         if not is_dry:
-            if self.r[head] <= least:
-                if self.u[head] <= least:
-                    self.border.append(k)
+            is_loose = self.r[head] <= least
+            if is_loose and self.u[head] <= least:
+                self.border.append(k)
+            if is_loose and (self.u[head] > least or not self.r[head] > 0.0):
                 return
             most = number * self.r[head]
         slip = self.u[tails]
@@ -163,7 +188,6 @@ class _ModeEquations:
         sticks = speed <= least and most > 0.0
         if sticks and float(np.linalg.norm(self.r[tails])) >= most - max(BORDER_OF_MODES * most, least):
             self.border.append(k)
-            return
         if not is_dry:
             way[head] = 1.0
             self.held.append(head)
@@ -171,11 +195,27 @@ class _ModeEquations:
                 way[tails] = -number * slip / speed
             self.columns.append(way)
         if sticks:
+            self.limits[tails] = most
             for row in range(tails.start, tails.stop):
                 self.held.append(row)
                 self.columns.append(np.eye(len(self.r))[row])
         elif most > 0.0 and tails.stop > tails.start:
             self.turn[tails, tails] = friction_turn(slip, most)
+
+    @property
+    def _ways(self) -> Array:
+        """B (m × n): the forces by unit forces on the held rows."""
+        return np.array(self.columns).reshape(len(self.columns), len(self.r)).T
+
+    def least_friction(self) -> Array:
+        """Return the forces (m,) with the same velocities and the least friction, relative to its limits, where it
+        sticks.
+        """
+        ways, sticks = self._ways, np.flatnonzero(np.isfinite(self.limits))
+        free = ranked(product(self.rows, self.rows.T, ways), relative=INDEPENDENT_HELD_ROWS).null
+        if not free.shape[1] or not len(sticks):
+            return self.r / self.units
+        return with_least_friction(self.r, product(ways, free), sticks, self.limits[sticks]) / self.units
 
     def along(self, changes: Array) -> ContactTangent:
         """Return the derivatives for columns of changes."""
@@ -184,7 +224,7 @@ class _ModeEquations:
             return self._none(c, self.border, f"at a border of modes: contacts {_listed(self.border)}")
         m = len(self.r)
         W = product(self.rows, self.rows.T)
-        ways = np.array(self.columns).reshape(len(self.columns), m).T
+        ways = self._ways
         moved = dense.solve(np.eye(m) - product(W, self.turn), np.hstack([c, product(W, ways)]))
         free, response = moved[:, : c.shape[1]], moved[:, c.shape[1] :]
         parts = ranked(response[self.held], relative=INDEPENDENT_HELD_ROWS)
@@ -195,8 +235,9 @@ class _ModeEquations:
             return self._none(
                 c, (), "redundant rows do not stay redundant along this change", Status.INCONSISTENT
             )
-        felt = self._moving(product(response, parts.null), product(ways, parts.null), response)
-        felt = felt or self._shares(product(ways, parts.null), W, velocities)
+        shares = product(ways, parts.null)
+        felt = self._moving(product(response, parts.null), shares, response)
+        felt = felt or self._shares(shares, W, velocities)
         if felt:
             return self._none(
                 c,
@@ -212,6 +253,7 @@ class _ModeEquations:
             (),
             "",
             Status.OK,
+            read_only(shares / self.units[:, None]),
         )
 
     def _moving(self, moved: Array, free: Array, response: Array) -> list[int]:
@@ -248,7 +290,7 @@ class _ModeEquations:
         is_shared: bool = False,
     ) -> ContactTangent:
         none = read_only(np.zeros_like(c))
-        return ContactTangent(none, none, tuple(border), reason, status, is_shared)
+        return ContactTangent(none, none, tuple(border), reason, status, none[:, :0], is_shared)
 
 
 def _listed(numbers: Sequence[int]) -> str:

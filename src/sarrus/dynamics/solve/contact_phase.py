@@ -27,6 +27,7 @@ from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.model.derivatives import Derivatives
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
+from sarrus.dynamics.optimize.contact_tangent import with_least_friction
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.tolerances import BORDER, SHARES_MATTER
 from sarrus.kernels.contact.tolerances import AT_BOUND, still_speed
@@ -175,10 +176,9 @@ class ContactPhase:
             return self.forces
         ways = np.array([self.pushing(self.scales * way) for way in free.T]).T
         tails = np.concatenate([np.arange(one.tails.start, one.tails.stop) for one in sticking])
-        by = np.concatenate(
-            [np.full(one.tails.stop - one.tails.start, 1.0 / _limit(one, self.forces)) for one in sticking]
-        )
-        return self.forces - product(ways, ranked(by[:, None] * ways[tails]).solve(by * self.forces[tails]))
+        sizes = [one.tails.stop - one.tails.start for one in sticking]
+        limits = np.repeat([_limit(one, self.forces) for one in sticking], sizes)
+        return with_least_friction(self.forces, ways, tails, limits)
 
     def pushing(self, forces: Array) -> Array:
         """Return the forces on all rows for ``forces`` (m,) on the held ones, friction of sliding contacts included."""
