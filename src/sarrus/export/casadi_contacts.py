@@ -92,9 +92,7 @@ class _PhaseElement:
     @property
     def tails(self) -> range:
         """The rows in which it sticks."""
-        one = self.one
-        sticks = self.mode is Mode.STICKING and (one.kind == "friction" or one.static > 0.0)
-        return range(one.tails.start, one.tails.stop) if sticks else range(0)
+        return range(self.one.tails.start, self.one.held(self.mode).stop)
 
 
 class SymbolicPhase:

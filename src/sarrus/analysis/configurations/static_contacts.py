@@ -116,18 +116,14 @@ class StaticContacts:
         slips = rough and not load.holds_with(1.0 - ON_VERGE)
         verge, held, grazing = slips, [], []
         for one, mode in zip(state.elements, state.modes):
-            rows, force = state.rows[one.rows], load.forces[one.rows]
-            if mode is Mode.OPEN:
-                continue
+            force, on_limit = load.forces[one.rows], slips
             if one.kind == "friction":
                 on_limit = mode is Mode.SLIDING or abs(force[0]) >= (1.0 - ON_VERGE) * one.limit
                 verge |= on_limit
-                held.append(rows[:0] if on_limit else rows)
-            elif force[0] <= least:
-                grazing.append(rows[:1])
-            else:
-                sticks = mode is Mode.STICKING and one.static > 0.0 and not slips
-                held.append(rows if sticks else rows[:1])
+            elif mode is not Mode.OPEN and force[0] <= least:
+                grazing.append(state.rows[one.rows][:1])
+                continue
+            held.append(state.rows[one.held(Mode.SLIDING if on_limit and mode is not Mode.OPEN else mode)])
         empty = np.zeros((0, self.system.nv))
         return Carried(load, np.vstack([empty, *held]), np.vstack([empty, *grazing]), verge)
 

@@ -12,7 +12,6 @@ from sarrus.base.arguments import described
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import check_is
 from sarrus.control.laws.tolerances import NO_ENTRY
-from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.dynamics.contacts.contact_state import contact_row_state, takes_part
 from sarrus.dynamics.model.activations import driving_matrix
 from sarrus.dynamics.solve.inverse_dynamics import constraint_rank
@@ -81,19 +80,9 @@ def _held(system: System, q: Array, v: Array, u: ArrayLike | None, t: float) -> 
     found = system.forward_dynamics(q, v, u, t).contacts
     if found is None:
         return None
-    state, rows = contact_row_state(system, q, v, t), []
-    for one in state.elements:
-        mode, own = found.modes[one.name], state.rows[one.rows]
-        dry = one.kind == "friction"
-        if mode is Mode.OPEN or (dry and mode is Mode.SLIDING):
-            continue
-        if mode is Mode.STICKING:
-            rows += list(own if dry or one.static > 0.0 else own[:1])
-            continue
-        force = found.forces[one.rows]
-        ratio = force[1:] / force[0] if force[0] > 0.0 else np.zeros(len(force) - 1)
-        rows.append(own[0] + ratio @ own[1:])
-    return np.array(rows) if rows else None
+    if not found.ways.shape[1]:
+        return None
+    return dense.product(found.ways.T, contact_row_state(system, q, v, t).rows)
 
 
 def controllability_at(

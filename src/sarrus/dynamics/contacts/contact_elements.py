@@ -57,6 +57,13 @@ class ContactElement:
         """Its tangential rows."""
         return slice(self.rows.start + (self.kind != "friction"), self.rows.stop)
 
+    def held(self, mode: Mode) -> slice:
+        """Return the rows that stay at rest in a mode: all that stick, the normal row of what slides, none if open."""
+        first, is_dry = self.rows.start, self.kind == "friction"
+        if mode is Mode.STICKING and (is_dry or self.static > 0.0):
+            return self.rows
+        return slice(first, first + (mode is not Mode.OPEN and not is_dry))
+
 
 def contact_names(system: Evaluations) -> tuple[str, ...]:
     """Return the names of the forces of contacts with Coulomb friction, of stops and of dry friction, in this order.

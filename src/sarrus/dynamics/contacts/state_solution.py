@@ -94,15 +94,13 @@ class StateSolution:
         """The directions (m × k) in which the forces of the modes may change."""
         columns = list[Array]()
         for b in self.blocks:
-            if b.mode is Mode.OPEN or (b.is_dry and b.mode is Mode.SLIDING):
-                continue
-            if b.mode is Mode.SLIDING:
+            held = b.one.held(b.mode)
+            if b.mode is Mode.SLIDING and not b.is_dry:
                 way = np.zeros(self.count)
                 way[b.rows.start], way[b.tails] = 1.0, -b.friction * b.direction
                 columns.append(way)
                 continue
-            rows = b.rows if b.is_dry or b.friction > 0.0 else slice(b.rows.start, b.rows.start + 1)
-            columns.extend(np.eye(self.count)[rows])
+            columns.extend(np.eye(self.count)[b.rows][: held.stop - held.start])
         return np.array(columns).reshape(len(columns), self.count).T
 
     @cached_property

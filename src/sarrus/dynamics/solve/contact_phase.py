@@ -257,13 +257,12 @@ def phase_at(system: Evaluations, solved: ForwardDynamics, x: Array) -> ContactP
             continue
         if mode is Mode.SLIDING and not slides:
             raise _border(system, one, "begins to slip")
-        if one.kind == "friction" and mode is Mode.SLIDING:
+        held = one.held(mode)
+        if held.start == held.stop:
             continue
         if one.kind != "friction" and force[0] <= BORDER * np.abs(found.forces).max():
             raise _border(system, one, _UNLOADED)
-        sticks = mode is Mode.STICKING and (one.kind == "friction" or one.static > 0.0)
-        rows = range(one.rows.start, one.rows.stop if sticks else one.rows.start + 1)
-        chosen.append((one, rows, one.name in rolls))
+        chosen.append((one, range(held.start, held.stop), one.name in rolls))
         if mode is Mode.SLIDING:
             sliding.append(Sliding(one.name, one.rows.start, one.tails, force[1:] / force[0], slip))
     if not chosen:
