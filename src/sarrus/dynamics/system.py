@@ -20,7 +20,7 @@ from sarrus.dynamics.model.model import Model
 from sarrus.dynamics.model.options import Options
 from sarrus.dynamics.model.rolling_contacts import rolling
 from sarrus.dynamics.results import ForwardDynamics
-from sarrus.dynamics.solve.contact_dynamics import with_contact_forces
+from sarrus.dynamics.solve.accelerate import with_contact_forces
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics, solved
 from sarrus.dynamics.solve.inverse_dynamics import inverse_dynamics
 from sarrus.dynamics.solve.ranks import project_velocity

@@ -17,10 +17,15 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_known
-from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode, contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_elements import (
+    ContactElement,
+    Mode,
+    contact_elements,
+    contact_names,
+    require_limited_friction,
+)
 from sarrus.dynamics.contacts.contact_functions import gap_outputs
 from sarrus.dynamics.contacts.contact_state import contact_row_state
-from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.system import System
 from sarrus.kernels.contact.tolerances import STILL

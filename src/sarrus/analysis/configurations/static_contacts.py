@@ -37,7 +37,7 @@ from sarrus.dynamics.model.derivatives import stiffness_times
 from sarrus.dynamics.model.joint_limits import bounds_at, joint_limits
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
-from sarrus.dynamics.solve.support import ContactState, contact_state, support_load
+from sarrus.dynamics.solve.support import support_load
 from sarrus.dynamics.system import System
 from sarrus.kernels.linalg.ranked import at_rank, ranked
 from sarrus.kernels.linalg.tolerances import RANK_CUT
@@ -94,28 +94,25 @@ class StaticContacts:
         """Return q, velocity and acceleration at rest, and t."""
         return q, self.still, self.still, self.t
 
-    def state(self, q: Array) -> ContactState:
-        """Return the `ContactState` at rest."""
-        return contact_state(self.system.workspace(), *self._at(q))
-
     def carried(self, q: Array, jacobian: Array, rank: int, balanced: bool = False) -> Carried:
         """Return the contacts that carry the loads at q; ``balanced``: the residual along the motions is rounding."""
-        state, load = self.state(q), self.held
+        load = self.held
         if load is None:
             none = np.zeros((self.system.nv, 0))
             loads = self.still if balanced else -self.loads(q)
             _, load = support_load(
                 self.system.workspace(), self._at(q), self.free(jacobian, rank), loads, none
             )
-        return self.holding(state, load)
+        return self.holding(contact_row_state(self.system, q, self.still, self.t), load)
 
-    def holding(self, state: ContactState, load: SupportReactions) -> Carried:
-        """Return the velocities that contacts with these forces hold."""
+    def holding(self, state: ContactRowState, load: SupportReactions) -> Carried:
+        """Return the velocities that the contacts at a state hold with these forces."""
         least = FORCE_OF_NONE * float(np.abs(load.forces).max(initial=0.0))
         rough = any(one.static > 0.0 and one.name in load.carrying for one in state.elements)
         slips = rough and not load.holds_with(1.0 - ON_VERGE)
         verge, held, grazing = slips, [], []
-        for one, mode in zip(state.elements, state.modes):
+        for one in state.elements:
+            mode = load.modes.get(one.name, Mode.OPEN)
             force, on_limit = load.forces[one.rows], slips
             if one.kind == "friction":
                 on_limit = mode is Mode.SLIDING or abs(force[0]) >= (1.0 - ON_VERGE) * one.limit

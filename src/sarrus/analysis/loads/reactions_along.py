@@ -35,7 +35,7 @@ from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.contacts.geometry_state import generalized
 from sarrus.dynamics.contacts.open_forces import push_count, row_count
 from sarrus.dynamics.impacts.activity import active
-from sarrus.dynamics.solve.support import contact_state
+from sarrus.dynamics.solve.support import contact_modes
 from sarrus.dynamics.system import System
 from sarrus.motion.records.closed_constraints import as_in_run
 from sarrus.motion.records.readings import rows_of
@@ -342,15 +342,15 @@ def _ways(system: System, run: Trajectory, k: int) -> Array:
 
     A block with a force at an impact may have any force, even if it is open right before or after the impact.
     """
-    state = contact_state(system.workspace(), run.q[k], run.v[k], run.a[k], float(run.t[k]))
+    state, modes, ways = contact_modes(system.workspace(), run.q[k], run.v[k], run.a[k], float(run.t[k]))
     more, lasting = np.zeros(len(state.names), dtype=bool), run.contact_forces.shape[1]
     pushing = {meeting.contact for meeting in run.contact_log.at(k)}
-    for one, mode in zip(state.elements, state.modes):
+    for one, mode in zip(state.elements, modes):
         pushed = one.name.rpartition(".")[0] in pushing
         if one.rows.stop <= lasting:
             pushed = bool(np.any(run.contact_forces[k, one.rows] != 0.0))
         more[one.rows] = mode is Mode.OPEN and pushed
-    return np.hstack([state.ways, np.eye(len(more))[:, more]])
+    return np.hstack([ways, np.eye(len(more))[:, more]])
 
 
 def names_of(found: ReactionsAlong, names: Sequence[str] | None) -> list[int]:

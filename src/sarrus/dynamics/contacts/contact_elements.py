@@ -8,6 +8,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from sarrus.base.errors import ArgumentError
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.kernels.contact.tolerances import AT_BOUND
@@ -146,3 +147,14 @@ def event_function_count(system: Evaluations) -> int:
     return (
         2 * len(system.equations.friction_contacts) + len(joint_limits(system).names) + len(dry_names(system))
     )
+
+
+def require_limited_friction(system: Evaluations) -> None:
+    """Raise `ArgumentError` for a contact of steps in time that sticks whatever the friction force."""
+    for contact in system.equations.friction_contacts:
+        if contact.static_coefficient == np.inf:
+            raise ArgumentError(
+                f"{system.name}: contact {contact.name!r} sticks without a limit of friction, which acts in steps in "
+                "time only; elsewhere take the system in which it has friction='stick'",
+                element=contact.name,
+            )

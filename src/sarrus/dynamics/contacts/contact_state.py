@@ -18,9 +18,9 @@ from sarrus.dynamics.contacts.contact_elements import (
     contact_elements,
     contact_names,
     dry_names,
+    require_limited_friction,
 )
 from sarrus.dynamics.contacts.contact_functions import contact_gaps, contact_motion_function, row_count
-from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.rope_texts import LIFTS, beyond_length
 from sarrus.dynamics.contacts.row_derivatives import RowSlopes, add_part, row_slopes, row_tangent
 from sarrus.dynamics.model.evaluations import Evaluations

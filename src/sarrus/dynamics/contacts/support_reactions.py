@@ -11,9 +11,13 @@ import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Answer, Status
-from sarrus.dynamics.contacts.contact_elements import Mode
-from sarrus.dynamics.contacts.state_solution import StateSolution
-from sarrus.kernels.contact.tolerances import UNLOADED
+from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode
+from sarrus.dynamics.model.tolerances import EXACT_RANK_CUT
+from sarrus.kernels.contact.tolerances import UNLOADED, UNMOVED_FORCE
+from sarrus.kernels.linalg.ranked import ranked
+from sarrus.kernels.memory.state_contacts_layout import StateAnswer
+
+_MODES = tuple(Mode)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +91,22 @@ class SupportReactions(ContactReactions):
         return self._balances(factor)
 
 
+@dataclass(frozen=True)
+class Block:
+    """A contact, stop or dry friction: its rows in W, mode, slip direction, and present friction coefficient."""
+
+    one: ContactElement
+    rows: slice
+    mode: Mode
+    friction: float
+    direction: Array
+
+    @property
+    def is_dry(self) -> bool:
+        """Whether it is dry friction, without a normal force."""
+        return self.one.kind == "friction"
+
+
 class ContactForces(ContactReactions):
     """Forces of contacts, stops and dry friction together with an acceleration.
 
@@ -106,65 +126,115 @@ class ContactForces(ContactReactions):
     """
 
     residual: float
-    _solution: StateSolution
+    answer: StateAnswer
+    elements: tuple[ContactElement, ...]
     _also: tuple[str, ...]
 
     def __init__(
         self,
-        solution: StateSolution,
-        status: Status,
-        reason: str,
+        elements: tuple[ContactElement, ...],
+        names: tuple[str, ...],
+        answer: StateAnswer,
+        status: Status = Status.OK,
+        reason: str = "",
         residual: float | None = None,
         also: tuple[str, ...] = (),
     ) -> None:
-        """``also``: further contacts that are ``ambiguous``. Only the forces are computed now."""
-        answer, ok = solution.answer, status.ok
+        """``answer``: that of the kernel; only the forces are computed now. ``also``: more that are ``ambiguous``."""
+        ok = status.ok
         if residual is None:
             residual = float(answer.facts.residual) if ok else np.inf
         own: dict[str, Any] = vars(self)
-        own.update(status=status, reason=reason, residual=residual, _solution=solution, _also=also)
+        own.update(status=status, reason=reason, residual=residual, _also=also)
+        own.update(elements=elements, names=names, answer=answer)
         own["forces"] = read_only(answer.forces if ok else np.zeros(len(answer.forces)))
         own["force"] = read_only(answer.force if ok else np.zeros(len(answer.force)))
 
     def doubted(self, names: tuple[str, ...]) -> ContactForces:
         """Return the same forces with further names of contacts that are ``ambiguous``."""
-        also = (*self._also, *names)
-        return ContactForces(self._solution, self.status, self.reason, self.residual, also)
+        more = (self.status, self.reason, self.residual, (*self._also, *names))
+        return ContactForces(self.elements, self.names, self.answer, *more)
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return self._solution.names
+    def failed(self, status: Status, reason: str, residual: float | None = None) -> ContactForces:
+        """Return the answer without forces."""
+        return ContactForces(self.elements, self.names, self.answer, status, reason, residual)
 
-    @property
+    @cached_property
     def closed(self) -> tuple[str, ...]:
-        return self._solution.closed
+        starts = self.answer.start.tolist()
+        return tuple(one.name for one, start in zip(self.elements, starts) if start >= 0.0)
 
     @cached_property
     def modes(self) -> Mapping[str, Mode]:
-        return self._solution.modes(not self.status.ok)
+        modes = self.answer.modes.tolist()
+        if not self.status.ok:  # only dry friction that slides has another mode than open
+            modes = [mode if going == 2.0 else 0.0 for mode, going in zip(modes, self.answer.going.tolist())]
+        return {one.name: _MODES[int(mode)] for one, mode in zip(self.elements, modes)}
 
     @cached_property
     def carrying(self) -> tuple[str, ...]:
         sizes = np.abs(self.forces)
         least = UNLOADED * float(sizes.max(initial=0.0))
-        return tuple(one.name for one in self._solution.elements if sizes[one.rows].max() > least)
+        return tuple(one.name for one in self.elements if sizes[one.rows].max() > least)
 
     @cached_property
     def determined(self) -> np.ndarray:
         found = np.ones(len(self.forces), dtype=bool)
-        for b in self._solution.blocks if self.status.ok else ():
-            found[b.one.rows] = ~self._solution.loose[b.rows]
+        if self.status.ok and self._ways.size:
+            null = ranked(self.delassus @ self._ways, relative=EXACT_RANK_CUT).null
+            loose = np.abs(self._ways @ null).max(axis=1, initial=0.0) > UNMOVED_FORCE
+            for b in self.blocks:
+                found[b.one.rows] = ~loose[b.rows]
         return read_only(found)
 
     @cached_property
     def ways(self) -> Array:
-        blocks = self._solution.blocks if self.status.ok else ()
-        ways = self._solution.ways if blocks else np.zeros((0, 0))
+        ways = self._ways if self.status.ok else np.zeros((0, 0))
         found = np.zeros((len(self.forces), ways.shape[1]))
-        for b in blocks:
+        for b in self.blocks if ways.size else ():
             found[b.one.rows] = ways[b.rows] / b.one.unit
         return read_only(found)
 
     @cached_property
     def ambiguous(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys((*self._solution.ambiguous, *self._also)))
+        marks = self.answer.ambiguous.tolist()
+        return tuple(
+            dict.fromkeys((*(one.name for one, mark in zip(self.elements, marks) if mark), *self._also))
+        )
+
+    # --- the contact problem ----------------------------------------------------------------------------------
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks of the contact problem: they may stick, slide or open."""
+        found, answer = list[Block](), self.answer
+        each = zip(self.elements, answer.start.tolist(), answer.modes.tolist(), answer.friction)
+        for one, start, mode, friction in each:
+            if start >= 0.0:
+                rows = slice(int(start), int(start) + one.rows.stop - one.rows.start)
+                direction = answer.directions[one.tails]
+                found.append(Block(one, rows, _MODES[int(mode)], float(friction), direction))
+        return tuple(found)
+
+    @property
+    def delassus(self) -> Array:
+        """W (n, n) of the contact problem."""
+        count = int(self.answer.facts.rows)
+        return self.answer.delassus[: count**2].reshape(count, count)
+
+    @property
+    def given(self) -> Array:
+        """The accelerations b (n,) of the rows of the contact problem without forces."""
+        return self.answer.given[: int(self.answer.facts.rows)]
+
+    @cached_property
+    def _ways(self) -> Array:
+        """The directions (n × k) in which the forces of the contact problem may change with these modes."""
+        columns, count = list[Array](), int(self.answer.facts.rows)
+        for b in self.blocks:
+            held = b.one.held(b.mode)
+            ways = np.eye(count)[b.rows][: held.stop - held.start]
+            if b.mode is Mode.SLIDING and not b.is_dry:
+                ways[0, b.rows.start + 1 : b.rows.stop] = -b.friction * b.direction
+            columns.extend(ways)
+        return np.array(columns).reshape(len(columns), count).T

@@ -13,13 +13,12 @@ the words for what has no forces.
 
 from __future__ import annotations
 
-from numpy import flatnonzero
+from numpy import flatnonzero, ndarray
 from numpy.typing import ArrayLike
 
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_elements import opposite_flanks
-from sarrus.dynamics.contacts.contact_state import below_its_plane, it_hits
-from sarrus.dynamics.contacts.state_solution import StateSolution
+from sarrus.dynamics.contacts.contact_state import all_between, all_open, below_its_plane, it_hits, takes_part
 from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.results import ForwardDynamics
@@ -42,51 +41,61 @@ def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, th
         return free
     if code == DEEP:
         raise below_its_plane(work, table.elements[int(answer.facts.at_fault)], float(answer.facts.gap))
-    solution = StateSolution(table.elements, table.names, answer)
+    found = ContactForces(table.elements, table.names, answer)
     if code == FOUND:
-        found = ContactForces(solution, Status.OK, "")
         force = found.force if tau is None else work.checked(tau, work.nv, "tau") + found.force
         return solved(work, *free.state, free.time, force, False).on(found)
-    found = _without_forces(solution, code)
+    found = _without_forces(found, code)
     failed = free.on(found)
     if throw:
         raise found.status.error(work.name, f"{found.reason}; contacts=False leaves it out", result=failed)
     return failed
 
 
-def _without_forces(solution: StateSolution, code: int) -> ContactForces:
+def with_contact_forces(
+    work: Workspace, found: ForwardDynamics, q: ArrayLike, tau: ArrayLike | None, throw: bool
+) -> ForwardDynamics:
+    """Return the answer with contacts, stops and dry friction, given the one without them, if it is one."""
+    if type(q) is ndarray and all_between(work, q):
+        return found
+    if not takes_part(work, True) or not found.status.ok:
+        return found
+    if work.contact_geometries and all_open(work, found.state[0], found.time):  # far faster than rows
+        return found
+    return accelerate(work, found, tau, throw)
+
+
+def _without_forces(found: ContactForces, code: int) -> ContactForces:
     """Return why there are no forces, from how the kernel ended."""
-    facts, elements = solution.answer.facts, solution.elements
+    facts, elements, closed = found.answer.facts, found.elements, listed(found.closed)
     if code == CLOSING:
         text = it_hits(elements[int(facts.at_fault)], float(facts.speed))
-        return ContactForces(solution, Status.INCONSISTENT, text)
+        return found.failed(Status.INCONSISTENT, text)
     if code == NOT_FINITE:
-        text = f"the accelerations by forces of {listed(list(solution.closed))} are not finite"
-        return ContactForces(solution, Status.NOT_CONVERGED, text)
+        return found.failed(Status.NOT_CONVERGED, f"the accelerations by forces of {closed} are not finite")
     if code == NO_CHOICE:
-        closed = set(flatnonzero(solution.answer.start >= 0.0).tolist())
-        names = listed([elements[k].name for pair in opposite_flanks(elements, closed) for k in pair])
-        text = f"no choice of one flank each of {names} keeps all from closing"
-        return ContactForces(solution, Status.INFEASIBLE, text)
-    if pushing := _pushing(solution):
+        pairs = opposite_flanks(elements, set(flatnonzero(found.answer.start >= 0.0).tolist()))
+        names = listed([elements[k].name for pair in pairs for k in pair])
+        return found.failed(
+            Status.INFEASIBLE, f"no choice of one flank each of {names} keeps all from closing"
+        )
+    if pushing := _pushing(found):
         text = f"no acceleration keeps these from closing further: {listed(pushing)}"
-        return ContactForces(solution, Status.INFEASIBLE, text)
-    if solution.ambiguous:
-        names = listed(list(solution.ambiguous))
+        return found.failed(Status.INFEASIBLE, text)
+    if found.ambiguous:
+        names = listed(found.ambiguous)
         text = f"no finite forces let {names} slide on: it jams, which takes an impact (Painlevé)"
-        return ContactForces(solution, Status.INFEASIBLE, text, float(facts.residual))
-    text = f"no forces of {listed(list(solution.closed))} were found that obey the laws of friction"
-    return ContactForces(solution, Status.NOT_CONVERGED, text, float(facts.residual))
+        return found.failed(Status.INFEASIBLE, text, float(facts.residual))
+    text = f"no forces of {closed} were found that obey the laws of friction"
+    return found.failed(Status.NOT_CONVERGED, text, float(facts.residual))
 
 
-def _pushing(solution: StateSolution) -> list[str]:
+def _pushing(given: ContactForces) -> list[str]:
     """Return the contacts and stops whose normal forces prove that no acceleration keeps all from closing further."""
-    blocks = solution.blocks
+    blocks = given.blocks
     contacts = [(b.rows.stop - b.rows.start, b.friction) for b in blocks if not b.is_dry]
     dry = [(1, b.friction) for b in blocks if b.is_dry]
-    found = solve_contact_problem(
-        None, solution.given, contacts, dry, delassus=solution.delassus, throw=False
-    )
+    found = solve_contact_problem(None, given.given, contacts, dry, delassus=given.delassus, throw=False)
     if found.status is not Status.INFEASIBLE:
         return []
     return [b.one.name for b in blocks if found.forces[b.rows.start] > 0.0]

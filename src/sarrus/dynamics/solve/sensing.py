@@ -15,7 +15,7 @@ from sarrus.codegen import NativeFunction
 from sarrus.dynamics.contacts.open_forces import open_forces, push_count, pushes_of
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.results import ForwardDynamics
-from sarrus.dynamics.solve.contact_dynamics import with_contact_forces
+from sarrus.dynamics.solve.accelerate import with_contact_forces
 from sarrus.dynamics.solve.forward_dynamics import forward_dynamics
 from sarrus.dynamics.solve.tolerances import READING_CHANGED
 from sarrus.dynamics.solve.workspace import Workspace

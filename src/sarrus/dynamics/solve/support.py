@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
 from sarrus.base.arrays import Array, read_only
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode
-from sarrus.dynamics.contacts.contact_state import below_its_plane, contact_row_state, it_hits
+from sarrus.dynamics.contacts.contact_elements import Mode
+from sarrus.dynamics.contacts.contact_state import (
+    ContactRowState,
+    below_its_plane,
+    contact_row_state,
+    it_hits,
+)
 from sarrus.dynamics.contacts.support_reactions import SupportReactions
 from sarrus.dynamics.optimize.force_balance import BalanceTable, ForceBalance
 from sarrus.dynamics.optimize.tolerances import FORCE_OF_NONE
@@ -33,26 +38,23 @@ _STATUS = {
 _MODES = tuple(Mode)
 
 
-@dataclass(frozen=True, eq=False)
-class ContactState:
-    """The modes of contacts, stops and dry friction that follow from (q, v, a).
+class ContactModes(NamedTuple):
+    """The modes of the contacts, stops and dry friction of a state that follow from (q, v, a).
 
     Open or opening; slipping, with the friction against the slip; sticking: a force whose row has neither velocity nor
-    acceleration is any force within its law. ``elements`` and ``modes`` are in the same order, as the ``names`` (m,) of
-    the rows ``rows`` (m × nv). ``ways`` (m × k) are directions in which the forces may change.
+    acceleration is any force within its law. ``modes`` are those of ``state.elements``, ``ways`` (m × k) directions in
+    which the forces on the rows of ``state`` may change.
     """
 
-    elements: tuple[ContactElement, ...]
-    names: tuple[str, ...]
-    rows: Array
+    state: ContactRowState
     modes: tuple[Mode, ...]
     ways: Array
 
 
-def contact_state(work: Workspace, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactState:
+def contact_modes(work: Workspace, q: Array, v: Array, a: Array, t: float = 0.0) -> ContactModes:
     """Return the modes of contacts, stops and dry friction at (q, v, t) with the acceleration a; see `support_load`."""
-    found = contact_row_state(work, q, v, t)
-    return _table_of(contacts_at(work, q, v, t, found)).modes(work.pack(q, v, None, t), a, found.rows)
+    state = contact_row_state(work, q, v, t)
+    return _table_of(contacts_at(work, q, v, t, state)).modes(state, a)
 
 
 def _table_of(contacts: StateContactTable) -> SupportTable:
@@ -133,12 +135,11 @@ class SupportTable:
         count, rows = self.balance.record.forces, len(self.contacts.names)
         return self.contacts.sorted_by_names(self._room.ways[: count * rows].reshape(count, rows).T)
 
-    def modes(self, x: Array, a: Array, rows: Array) -> ContactState:
-        """Return the answer of `contact_state` at x; ``rows`` are the rows of all elements."""
-        contacts = self.contacts
+    def modes(self, state: ContactRowState, a: Array) -> ContactModes:
+        """Return the answer of `contact_modes` at a state."""
         self.balance.record.controls = 0
-        self._call(x, a, ss.MODES)
-        return ContactState(contacts.given_elements, contacts.names, rows, self._modes, self._ways)
+        self._call(state.x, a, ss.MODES)
+        return ContactModes(state, self._modes, self._ways)
 
     def find(
         self,

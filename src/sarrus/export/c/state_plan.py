@@ -6,9 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_elements import (
+    contact_elements,
+    contact_names,
+    require_limited_friction,
+)
 from sarrus.dynamics.contacts.contact_functions import gap_outputs, motion_outputs
-from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.model.inertia import lightness
 from sarrus.dynamics.solve.state_contacts import StateContactTable
 from sarrus.dynamics.system import System

@@ -11,7 +11,11 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
-from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
+from sarrus.dynamics.contacts.contact_elements import (
+    contact_elements,
+    contact_names,
+    require_limited_friction,
+)
 from sarrus.dynamics.contacts.contact_functions import (
     border_functions,
     contact_gaps,
@@ -20,7 +24,6 @@ from sarrus.dynamics.contacts.contact_functions import (
 )
 from sarrus.dynamics.contacts.contact_state import below_its_plane
 from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
-from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.model_contacts import write_model_contacts
 from sarrus.dynamics.contacts.rope_texts import LIFTS
 from sarrus.dynamics.contacts.row_derivatives import row_tangent
