@@ -38,6 +38,23 @@ def begin_speed(contact_table: ContactTable):
 
 
 @internal
+def friction_slip(contact_table: ContactTable, k: int, slip: Floats, out: Floats):
+    """Write the vector along which the friction of contact k acts, for its slip (n,), to ``out``; return its length.
+
+    At almost no slip it is along the direction in which the slip began, and smooth in between. A slip against that
+    direction is turned round, as if the contact slid on.
+    """
+    way, n = contact_table.directions + (contact_table.first_rows[k] + 1), contact_table.sizes[k] - 1
+    still, forward, size = begin_speed(contact_table), dot(slip, way, n), 0.0
+    left = max(0.0, 1.0 - dot(slip, slip, n) / (2.0 * still) ** 2)
+    aside = left * left * still - min(2.0 * forward, 0.0)
+    for j in range(n):
+        out[j] = slip[j] + aside * way[j]
+        size += out[j] ** 2
+    return np.sqrt(size)
+
+
+@internal
 def steered_block(contact_table: ContactTable, m: int, work: ContactWork):
     """Return the index, among the m held rows, of the normal row of the only slow contact; −1 if none or several."""
     slow, found = -1, 0

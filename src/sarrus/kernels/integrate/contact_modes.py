@@ -15,8 +15,6 @@ across its end.
 
 from __future__ import annotations
 
-import numpy as np
-
 from sarrus.kernels.algebra.dense import eliminate
 from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
@@ -34,7 +32,7 @@ from sarrus.kernels.contact.rows import (
     scale_of,
     scale_of_row,
 )
-from sarrus.kernels.contact.slow_slip import add_slow_rows, begin_speed, steer, steered_block
+from sarrus.kernels.contact.slow_slip import add_slow_rows, begin_speed, friction_slip, steer, steered_block
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import (
     COUPLED_CONTACTS,
@@ -219,26 +217,12 @@ def _rub(table: Table, tau: Floats, work: ContactWork):
     for k in range(contact_table.contacts):
         if contact_table.modes[k] != tl.SLIDING:
             continue
-        row, n = contact_table.first_rows[k], contact_table.sizes[k]
-        slip, way = work.native + row, contact_table.directions + row
-        square, forward = 0.0, 0.0
-        for j in range(1, n):
-            square += slip[j] * slip[j]
-            forward += slip[j] * way[j]
-        # At almost no slip the friction direction is the one in which the slip began; the field is smooth in between.
         # The direction of a single slow contact follows from the held rows, see `_assemble_steered`.
-        begins = begin_speed(contact_table)
-        aside = max(0.0, 1.0 - square / (2.0 * begins) ** 2) ** 2 * begins
-        if forward < 0.0:
-            aside -= 2.0 * forward  # as if the contact slid on along its direction
-        size = 0.0
-        for j in range(1, n):
-            work.drag[row + j] = slip[j] + aside * way[j]
-            size += work.drag[row + j] ** 2
-        size = np.sqrt(size)
-        for j in range(1, n):
-            part = work.drag[row + j] / size if size > 0.0 else way[j]
-            work.drag[row + j] = -contact_table.friction[k] * part
+        row = contact_table.first_rows[k]
+        size = friction_slip(contact_table, k, work.native + (row + 1), work.drag + (row + 1))
+        for j in range(row + 1, row + contact_table.sizes[k]):
+            part = work.drag[j] / size if size > 0.0 else contact_table.directions[j]
+            work.drag[j] = -contact_table.friction[k] * part
     for d in range(contact_table.dry):
         if contact_table.modes[contact_table.contacts + contact_table.stops + d] == tl.SLIDING:
             row = tl.row_of_dry(contact_table, d)

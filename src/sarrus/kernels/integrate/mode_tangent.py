@@ -12,11 +12,9 @@ friction are constant.
 
 from __future__ import annotations
 
-import numpy as np
-
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
 from sarrus.kernels.contact.rows import along, note_end, row_of
-from sarrus.kernels.contact.slow_slip import begin_speed
+from sarrus.kernels.contact.slow_slip import begin_speed, friction_slip
 from sarrus.kernels.integrate.contact_modes import hold_rows
 from sarrus.kernels.integrate.slow_slip_tangent import load_steering, slow_contact, turn_steered
 from sarrus.kernels.integrate.tolerances import MODES_REFINEMENTS
@@ -113,37 +111,23 @@ def _change(derivatives: Floats, place: Floats, placed: bool, in_time: bool, nv:
 @internal
 def _turn(contact_table: ContactTable, k: int, own: PhaseTangent, work: ContactWork):
     """Write the derivative of the drag of a sliding contact, given the derivatives of its row velocities."""
-    row, n, still = contact_table.first_rows[k], contact_table.sizes[k], begin_speed(contact_table)
-    slip, way, change, drag = (
-        work.native + row,
-        contact_table.directions + row,
-        own.speeds + row,
-        own.drag + row,
-    )
-    square, forward, rise = 0.0, 0.0, 0.0
-    for j in range(1, n):
-        square += slip[j] * slip[j]
-        forward += slip[j] * way[j]
-        rise += slip[j] * change[j]
+    row, n, still = contact_table.first_rows[k] + 1, contact_table.sizes[k] - 1, begin_speed(contact_table)
+    slip, way, ahead = work.native + row, contact_table.directions + row, own.left
+    change, drag, across = own.speeds + row, own.drag + row, 0.0
     if own.steered[0] == k:
         return
-    left = max(0.0, 1.0 - square / (2.0 * still) ** 2)
-    aside, size, across = left * left * still, 0.0, 0.0
-    fall = -left * rise / still
-    if forward < 0.0:
-        aside -= 2.0 * forward
-        for j in range(1, n):
-            fall -= 2.0 * change[j] * way[j]
-    for j in range(1, n):
-        size += (slip[j] + aside * way[j]) ** 2
-    size = np.sqrt(size)
+    size = friction_slip(contact_table, k, slip, ahead)
     if not size > 0.0:
         return
-    for j in range(1, n):
+    left = max(0.0, 1.0 - dot(slip, slip, n) / (2.0 * still) ** 2)
+    fall = -left * dot(slip, change, n) / still
+    if dot(slip, way, n) < 0.0:
+        fall -= 2.0 * dot(change, way, n)
+    for j in range(n):
         drag[j] = (change[j] + fall * way[j]) / size
-        across += drag[j] * (slip[j] + aside * way[j]) / size
-    for j in range(1, n):
-        drag[j] = -contact_table.friction[k] * (drag[j] - across * (slip[j] + aside * way[j]) / size)
+        across += drag[j] * ahead[j] / size
+    for j in range(n):
+        drag[j] = -contact_table.friction[k] * (drag[j] - across * ahead[j] / size)
 
 
 @internal

@@ -12,7 +12,7 @@ import numpy as np
 from sarrus.kernels.algebra.dense import eliminate
 from sarrus.kernels.algebra.vectors import axpy, dot, fill, is_finite
 from sarrus.kernels.contact.rows import along
-from sarrus.kernels.contact.slow_slip import begin_speed
+from sarrus.kernels.contact.slow_slip import friction_slip
 from sarrus.kernels.contact.tolerances import (
     ACROSS_SLIP_RATE,
     SAME_SLIP_DIRECTION,
@@ -59,7 +59,7 @@ def load_steering(table: Table, m: int, k: int, a: Floats, own: PhaseTangent, wo
         d[j] = -work.drag[row + 1 + j] / mu
         if work.known[row + 1 + j] == 0.0:
             return False
-    if normal < 0 or not _is_steered(contact_table, row, n, work, d):
+    if normal < 0 or not _is_steered(contact_table, k, own, work):
         return False
     for i in range(count):
         for j in range(count):
@@ -92,21 +92,13 @@ def _row(m: int, i: int, row: int, work: ContactWork):
 
 
 @internal
-def _is_steered(contact_table: ContactTable, row: int, n: int, work: ContactWork, d: Floats):
-    """Return True if the friction direction d differs from the direction of the slip."""
-    slip, way, still = (
-        work.native + (row + 1),
-        contact_table.directions + (row + 1),
-        begin_speed(contact_table),
-    )
-    square, forward = dot(slip, slip, n), dot(slip, way, n)
-    left = max(0.0, 1.0 - square / (2.0 * still) ** 2)
-    aside, size, differs = left * left * still - min(2.0 * forward, 0.0), 0.0, False
+def _is_steered(contact_table: ContactTable, k: int, own: PhaseTangent, work: ContactWork):
+    """Return True if the friction direction of contact k differs from the direction of its slip."""
+    row, n, d = contact_table.first_rows[k], contact_table.sizes[k] - 1, own.direction
+    ahead, differs = own.left, False
+    size = friction_slip(contact_table, k, work.native + (row + 1), ahead)
     for j in range(n):
-        size += (slip[j] + aside * way[j]) ** 2
-    size = np.sqrt(size)
-    for j in range(n):
-        differs = differs or abs((slip[j] + aside * way[j]) / size - d[j]) > SAME_SLIP_DIRECTION
+        differs = differs or abs(ahead[j] / size - d[j]) > SAME_SLIP_DIRECTION
     return differs
 
 
