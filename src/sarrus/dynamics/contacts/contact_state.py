@@ -288,17 +288,24 @@ def it_hits(one: ContactElement, speed: float) -> str:
     return f"{one.what} {one.name!r} closes with a velocity of {speed:.3g}, which takes an impact"
 
 
-def below_its_plane(system: Evaluations, one: ContactElement, gap: float, what: str = "") -> ArgumentError:
-    """Return the error for a contact deep below its plane, or for geometries deep inside each other."""
+def below_its_plane(
+    system: Evaluations, one: ContactElement, gap: float, what: str = "", least: float | None = None
+) -> ArgumentError:
+    """Return the error for a contact deep below its plane, or for geometries deep inside each other.
+
+    ``least`` is the least gap [m] with which a run may begin; None at a state.
+    """
     between = system.mechanism is not None and one.name not in system.mechanism.contacts
+    are, bound = ("are", "") if least is None else ("begin", f", gaps may be {least:.1g} m at the least")
     text = (
         beyond_length(system, one.name, -gap)
         if one.rope
         else penetrating_flanks(one.name, -gap)
         if one.opposite_flank >= 0
-        else f"geometries {one.name!r} are {-gap:.3g} m in each other; move them apart{LIFTS}"
+        else f"geometries {one.name!r} {are} {-gap:.3g} m in each other; move them apart{bound}{LIFTS}"
         if between
-        else f"contact {one.name!r} is {-gap:.3g} m below its plane; raise the body{LIFTS}"
+        else f"contact {one.name!r} {'begins' if bound else 'is'} {-gap:.3g} m below its plane; raise the "
+        f"body{bound}{LIFTS}"
     )
     return ArgumentError(f"{system.name}: {what}{text}", element=one.name)
 

@@ -9,9 +9,9 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_elements import (
+    ContactElement,
     contact_elements,
     contact_names,
     require_limited_friction,
@@ -25,7 +25,6 @@ from sarrus.dynamics.contacts.contact_functions import (
 from sarrus.dynamics.contacts.contact_state import below_its_plane
 from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.model_contacts import write_model_contacts
-from sarrus.dynamics.contacts.rope_texts import LIFTS
 from sarrus.dynamics.contacts.row_derivatives import row_tangent
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.impacts.collisions import no_answer
@@ -206,20 +205,10 @@ class ContactRun:
             self._refuse_overlap(x, what)
         if self.contact_table.contacts == 0:
             return
-        gaps, deep = self._gaps(x), AT_BOUND * self.system.characteristic.length
+        gaps, least = self._gaps(x), -AT_BOUND * self.system.characteristic.length
         worst = int(np.argmin(gaps))
-        if not gaps[worst] >= -deep:
-            one, mechanism = contact_elements(self.system)[worst], self.system.mechanism
-            name = one.name
-            if one.rope or one.opposite_flank >= 0:
-                raise below_its_plane(self.system, one, float(gaps[worst]), what)
-            if mechanism is not None and name not in mechanism.contacts:
-                raise self._overlapping(what, name, -gaps[worst], LIFTS)
-            raise ArgumentError(
-                f"{self.system.name}: {what}contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the "
-                f"body, gaps may be {-deep:.1g} m at the least{LIFTS}",
-                element=name,
-            )
+        if not gaps[worst] >= least:
+            raise below_its_plane(self.system, contact_elements(self.system)[worst], gaps[worst], what, least)
 
     def attach_contact_modes(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
@@ -319,18 +308,12 @@ class ContactRun:
         ):  # its arrays are new: the kernels need those of a step again
             found = [seen.copy() for seen in found]
             self._make_room()
+        least = -AT_BOUND * self.system.characteristic.length
         for seen in found:
-            if not seen.gap >= -AT_BOUND * self.system.characteristic.length:
-                raise self._overlapping(what, self.geometry_run.contacts[int(seen.pair)].name, -seen.gap)
-
-    def _overlapping(self, what: str, name: str, depth: float, also: str = "") -> ArgumentError:
-        """Return the error that says how deep geometries are in each other [m], and what ``also`` helps."""
-        deep = AT_BOUND * self.system.characteristic.length
-        return ArgumentError(
-            f"{self.system.name}: {what}geometries {name!r} begin {depth:.3g} m in each other; move them "
-            f"apart, gaps may be {-deep:.1g} m at the least{also}",
-            element=name,
-        )
+            if not seen.gap >= least:
+                name = self.geometry_run.contacts[int(seen.pair)].name
+                one = ContactElement(name, "contact", slice(0, 0), self.system.characteristic.length)
+                raise below_its_plane(self.system, one, float(seen.gap), what, least)
 
     def attach(self, table: la.Table) -> None:
         """Have the kernels take steps with contacts from now on."""
