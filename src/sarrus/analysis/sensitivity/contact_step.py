@@ -18,13 +18,14 @@ import numpy as np
 from sarrus.analysis.sensitivity.dual import Dual
 from sarrus.analysis.sensitivity.flow import Flow, Point
 from sarrus.analysis.sensitivity.step_record import StepRecord, record_step
-from sarrus.analysis.sensitivity.tolerances import AGAINST_SLIP, BORDER_OF_STEP, KERNEL_AGREES
+from sarrus.analysis.sensitivity.tolerances import AGAINST_SLIP, KERNEL_AGREES
 from sarrus.base.arrays import Array
 from sarrus.base.errors import SolveError
 from sarrus.base.tolerances import LEAST_DIVISOR
 from sarrus.dynamics.contacts.contact_elements import ContactElement, contact_elements
 from sarrus.dynamics.contacts.contact_state import ContactRowState, rows_at
 from sarrus.dynamics.contacts.row_derivatives import RowSlopes
+from sarrus.dynamics.contacts.tolerances import BORDER_OF_MODES
 from sarrus.dynamics.optimize.contact_rows import factor_of
 from sarrus.dynamics.optimize.contact_tangent import mode_tangent
 from sarrus.dynamics.optimize.tolerances import INDEPENDENT_HELD_ROWS
@@ -243,13 +244,13 @@ class _Pass:
         for k, one in enumerate(contact_elements(self.flow.work)[: len(opens)]):
             if not opens[k]:
                 continue
-            if abs(forecast.value[k]) * h <= BORDER_OF_STEP * one.unit:
+            if abs(forecast.value[k]) * h <= BORDER_OF_MODES * one.unit:
                 raise _border(self.flow.work, one, "just closes at the end of the step")
             if record.active[k] and forecast.value[k] > 0.0:
                 raise _border(self.flow.work, one, "is closed in the step by the impulses of others")
             if not record.active[k] and forecast.value[k] < 0.0:
                 raise _border(self.flow.work, one, "is closed in one of both passes of the step alone")
-            if record.gaps[k] <= BORDER_OF_STEP * one.unit:
+            if record.gaps[k] <= BORDER_OF_MODES * one.unit:
                 raise _border(self.flow.work, one, "is closed but for a gap that is too small to tell")
         closing = np.flatnonzero(opens & record.active)
         gap, ahead = gaps[closing], forecast[closing].times(h)
@@ -263,7 +264,7 @@ class _Pass:
         for k, one in enumerate(elements[: len(record.active)]):
             if not record.active[k]:
                 continue
-            if abs(leaves.value[k] - record.rest[k]) <= BORDER_OF_STEP * record.rest[k]:
+            if abs(leaves.value[k] - record.rest[k]) <= BORDER_OF_MODES * record.rest[k]:
                 raise _border(self.flow.work, one, "leaves an impact at the least speed of a rebound")
             if record.rebounds[k] != (leaves.value[k] >= record.rest[k]):
                 raise _border(self.flow.work, one, "rebounds in one of both passes of the step alone")
@@ -274,7 +275,7 @@ class _Pass:
     def _require_open(self, left: Array) -> None:
         """Raise `SolveError` for an open contact that the impulses of others just close; ``left`` is its gap over h."""
         for k, one in enumerate(contact_elements(self.flow.work)[: len(left)]):
-            if not self.record.active[k] and left[k] * self.h <= BORDER_OF_STEP * one.unit:
+            if not self.record.active[k] and left[k] * self.h <= BORDER_OF_MODES * one.unit:
                 raise _border(self.flow.work, one, "just closes by the impulses of others")
 
     def _require_lasting(self, earlier: Dual) -> None:
@@ -284,7 +285,7 @@ class _Pass:
             least = STANDING_SPEED * record.rest[k]
             speed = -float(earlier.value[one.rows.start])
             closed = record.active[k] and record.gaps[k] <= record.closed[k]
-            if closed and abs(speed - least) <= BORDER_OF_STEP * least:
+            if closed and abs(speed - least) <= BORDER_OF_MODES * least:
                 raise _border(self.flow.work, one, "hits at the least speed of an impact")
 
     def _require_no_shares(self) -> None:
@@ -295,7 +296,7 @@ class _Pass:
         if not self.shares.size:
             return
         by = 1.0 / np.sqrt(np.maximum(np.diag(self.delassus), LEAST_DIVISOR))[:, None]
-        least = BORDER_OF_STEP * (by * product(np.abs(self.delassus), np.abs(self.shares))).max()
+        least = BORDER_OF_MODES * (by * product(np.abs(self.delassus), np.abs(self.shares))).max()
         for weight in (self.delay.value / self.h, self.record.lasts.astype(float)):
             moved = np.abs(by * product(self.delassus, weight[:, None] * self.shares)).max(axis=1)
             if moved.max() > least:
@@ -320,7 +321,7 @@ class _Pass:
         for k, (n, number) in enumerate([*contacts, *dry]):
             head = k < len(contacts)
             part, tails = slice(first, first + n), slice(first + head, first + n)
-            least = BORDER_OF_STEP * float(sizes[part].max())
+            least = BORDER_OF_MODES * float(sizes[part].max())
             speed = float(np.linalg.norm(u[tails]))
             most = number * (r[first] if head else 1.0)
             broken = head and r[first] > 0.0 and abs(u[first]) > least

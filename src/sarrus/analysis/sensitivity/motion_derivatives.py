@@ -26,9 +26,9 @@ from sarrus.base.arrays import Array, read_only
 from sarrus.base.errors import ArgumentError, SolveError, check_is
 from sarrus.dynamics.closing.closed_state import require_on_constraints
 from sarrus.dynamics.contacts.contact_state import takes_part
+from sarrus.dynamics.contacts.tolerances import BORDER_OF_MODES
 from sarrus.dynamics.model.control_limits import control_bounds
 from sarrus.dynamics.model.state_functions import StateFunction, trace_function
-from sarrus.dynamics.solve.tolerances import BORDER
 from sarrus.dynamics.solve.workspace import Workspace
 from sarrus.dynamics.system import System
 from sarrus.motion.inputs.drive_jumps import refuse_jumps
@@ -273,4 +273,6 @@ def _is_impact(system: System, run: Trajectory, switch: SwitchRecord) -> bool:
     """Tell whether a contact that is a constraint closes with a velocity."""
     own = {contact.name for contact in system.equations.contacts}
     energy = system.kinetic_energy(run.q[0], run.v[0], t=float(run.t[0]))
-    return bool(own & set(switch.closed)) and switch.energy_loss > BORDER * (energy + switch.energy_loss)
+    return bool(own & set(switch.closed)) and switch.energy_loss > BORDER_OF_MODES * (
+        energy + switch.energy_loss
+    )

@@ -72,10 +72,6 @@ PHASE_CLOSINGS = 3
 # features: those of MuJoCo's points are right to 1e-9 where the features are known.
 SAME_FEATURE = 1e-6
 
-# [1, of the unit of the block, or of the speed compared] Gaps and speeds of a step in time that are so near to where
-# its contacts act otherwise are at a border of modes. Impulses are found to 1e-10.
-BORDER_OF_STEP = 1e-7
-
 # [1, of 1 + the largest entry] Velocities and coordinates of a step in time agree with those of its kernel to this,
 # for derivatives. Compliances that are differences of accelerations have ten digits.
 KERNEL_AGREES = 1e-9

@@ -1,4 +1,4 @@
-"""Tolerances of the room ``contacts``: flanks with play, contacts between geometries."""
+"""Tolerances of the room ``contacts``: flanks with play, contacts between geometries, borders of modes."""
 
 from __future__ import annotations
 
@@ -55,3 +55,12 @@ FEATURE_POINT = 0.05
 # [1; 1, of the characteristic length] Normals, gaps and points of the narrow phase that are nearer to those of the
 # features stay: rounding.
 EXACT = 1e-14
+
+# [1, of the largest force, of the unit of the block, or of what a velocity or an acceleration is summed of] Forces,
+# gaps, speeds and accelerations that are smaller, and friction that is less below its limit, are at a border of modes:
+# derivatives are one-sided there. Forces are found to 1e-10.
+BORDER_OF_MODES = 1e-7
+
+# [1, of the derivative of the velocities, or of the turn of friction; 1, of the largest share] Shares of the load that
+# redundant rows leave open change derivatives if they change them by more. Rounding leaves 1e-12.
+SHARES_FELT = 1e-9

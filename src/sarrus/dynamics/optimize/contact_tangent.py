@@ -25,12 +25,11 @@ from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contacts.row_derivatives import friction_turn
+from sarrus.dynamics.contacts.tolerances import BORDER_OF_MODES, SHARES_FELT
 from sarrus.dynamics.optimize.contact_problem import ContactSolution
 from sarrus.dynamics.optimize.contact_rows import ContactRows
 from sarrus.dynamics.optimize.tolerances import (
-    BORDER_OF_MODES,
     INDEPENDENT_HELD_ROWS,
-    SHARES_FELT,
     UNHELD_CHANGE,
 )
 from sarrus.kernels.linalg import dense

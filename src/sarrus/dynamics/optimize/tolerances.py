@@ -56,16 +56,8 @@ EVEN_SHARES = 1e-4
 # printed digits.
 SYMMETRIC_DELASSUS = 1e-6
 
-# [1, of what the rates of a contact are summed of] Forces and velocities below it are zero, where derivatives are
-# asked for: the contact is at a border of modes. Answers are right to 1e-10.
-BORDER_OF_MODES = 1e-7
-
 # [1, of the largest singular value] Held rows depend on others below it, as printed digits do not matter here.
 INDEPENDENT_HELD_ROWS = 1e-9
 
 # [1, of the changes] Held rows that keep a larger velocity are not redundant along the change.
 UNHELD_CHANGE = 1e-7
-
-# [1, of the derivative of the velocities] Shares of the load that redundant rows leave open change derivatives if they
-# change them by more.
-SHARES_FELT = 1e-9

@@ -24,12 +24,12 @@ from sarrus.dynamics.contacts.contact_elements import ContactElement, Mode, cont
 from sarrus.dynamics.contacts.contact_state import ContactRowState, rows_at
 from sarrus.dynamics.contacts.row_derivatives import friction_turn
 from sarrus.dynamics.contacts.support_reactions import ContactForces
+from sarrus.dynamics.contacts.tolerances import BORDER_OF_MODES, SHARES_FELT
 from sarrus.dynamics.model.derivatives import Derivatives
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.dynamics.optimize.contact_tangent import with_least_friction
 from sarrus.dynamics.results import ForwardDynamics
-from sarrus.dynamics.solve.tolerances import BORDER, SHARES_MATTER
 from sarrus.kernels.contact.tolerances import AT_BOUND, still_speed
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import at_rank, ranked
@@ -163,10 +163,10 @@ class ContactPhase:
         for forces in (shares / np.abs(shares).max(), self.forces / np.abs(self.forces).max()):
             turned = self.turning(np.hstack([slip_q[:, :nv], self.rows]), forces)
             sizes.append(float(np.linalg.norm(product(unpushed.T, turned, tangent))))
-        if not sizes[0] > SHARES_MATTER * sizes[1]:
+        if not sizes[0] > SHARES_FELT * sizes[1]:
             return ()
         most = np.abs(shares).max()
-        return tuple(one.name for one in self.sliding if abs(shares[one.normal]) > SHARES_MATTER * most)
+        return tuple(one.name for one in self.sliding if abs(shares[one.normal]) > SHARES_FELT * most)
 
     def with_least_friction(self, sticking: Sequence[ContactElement]) -> Array:
         """Return the forces (all rows,) with the same effect on the motion and the least friction where it sticks."""
@@ -252,7 +252,7 @@ def phase_at(system: Evaluations, solved: ForwardDynamics, x: Array) -> ContactP
         mode, force, slip = found.modes[one.name], found.forces[one.rows], state.rates[one.tails]
         slides = float(np.linalg.norm(slip)) > still * one.unit
         if mode is Mode.OPEN:
-            if one.name in found.closed and change[one.rows.start] <= BORDER * hurry * one.unit:
+            if one.name in found.closed and change[one.rows.start] <= BORDER_OF_MODES * hurry * one.unit:
                 raise _border(system, one, _UNLOADED)
             continue
         if mode is Mode.SLIDING and not slides:
@@ -260,7 +260,7 @@ def phase_at(system: Evaluations, solved: ForwardDynamics, x: Array) -> ContactP
         held = one.held(mode)
         if held.start == held.stop:
             continue
-        if one.kind != "friction" and force[0] <= BORDER * np.abs(found.forces).max():
+        if one.kind != "friction" and force[0] <= BORDER_OF_MODES * np.abs(found.forces).max():
             raise _border(system, one, _UNLOADED)
         chosen.append((one, range(held.start, held.stop), one.name in rolls))
         if mode is Mode.SLIDING:
@@ -326,7 +326,7 @@ def _refuse_borders(phase: ContactPhase) -> None:
         if one.borders:
             length = phase.system.characteristic.length
             moved = product(state.geometry.relative_motion(point, length), phase.motions)
-            if np.abs(moved).max(initial=0.0) > BORDER * length:
+            if np.abs(moved).max(initial=0.0) > BORDER_OF_MODES * length:
                 raise _border(phase.system, elements[one.name], _NO_FEATURES)
 
 
@@ -337,7 +337,7 @@ def _limit(one: ContactElement, forces: Array) -> float:
 
 def _has_room(one: ContactElement, forces: Array) -> bool:
     """Tell whether the friction of a sticking contact or joint is below its limit."""
-    return float(np.linalg.norm(forces[one.tails])) < (1.0 - BORDER) * _limit(one, forces)
+    return float(np.linalg.norm(forces[one.tails])) < (1.0 - BORDER_OF_MODES) * _limit(one, forces)
 
 
 def _refuse_beyond(system: Evaluations, q: Array, held: Sequence[ContactElement]) -> None:

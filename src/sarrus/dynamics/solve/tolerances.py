@@ -29,12 +29,3 @@ MOST_NAMED_VELOCITIES = 4
 
 # [s] Instants of events are found to this: at 1 m/s it is far below `ARRIVED` in metres.
 EVENT_TOLERANCE = 1e-11
-
-# [1, of the largest force, and of 1 + the largest acceleration in characteristic units] A closed contact
-# with a smaller force, or that opens with a smaller acceleration, and friction that is less below its limit
-# are at a border of modes: derivatives are one-sided there. Forces are found to 1e-10.
-BORDER = 1e-7
-
-# [1, of the turn of friction by the forces that act, and of the largest share] Shares of the load that
-# statics does not determine change a model if their friction turns by more. Rounding leaves 1e-12.
-SHARES_MATTER = 1e-7
