@@ -28,8 +28,8 @@ from sarrus.dynamics.contacts.row_derivatives import RowSlopes
 from sarrus.dynamics.contacts.tolerances import BORDER_OF_MODES
 from sarrus.dynamics.optimize.contact_rows import factor_of
 from sarrus.dynamics.optimize.contact_tangent import mode_tangent
-from sarrus.dynamics.optimize.tolerances import INDEPENDENT_HELD_ROWS
 from sarrus.dynamics.solve.workspace import Workspace
+from sarrus.kernels.contact.tolerances import DEPENDENT_CONTACT_PIVOT
 from sarrus.kernels.integrate.tolerances import (
     CORRECTION_RIDGE,
     EXACT_GAP_OF_MODES,
@@ -388,7 +388,7 @@ class _Pass:
         """Return the end with the changes of gaps closed along K Hᵀ, as all corrections together close them."""
         rows = _Rows.at(self.flow, end, self.record.bounds)
         columns = product(self.response, self.rows.state.rows[self.record.rows[places]].T)
-        parts = ranked(product(rows.gap_rows(owners), columns), relative=INDEPENDENT_HELD_ROWS)
+        parts = ranked(product(rows.gap_rows(owners), columns), relative=DEPENDENT_CONTACT_PIVOT)
         change = -product(columns, parts.solve(rows.gaps[owners].along))
         way = Dual(np.zeros(len(columns)), change)
         return Point(end.x, self.flow.retracted(end, way).along)

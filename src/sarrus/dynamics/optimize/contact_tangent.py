@@ -28,10 +28,8 @@ from sarrus.dynamics.contacts.row_derivatives import friction_turn
 from sarrus.dynamics.contacts.tolerances import BORDER_OF_MODES, SHARES_FELT
 from sarrus.dynamics.optimize.contact_problem import ContactSolution
 from sarrus.dynamics.optimize.contact_rows import ContactRows
-from sarrus.dynamics.optimize.tolerances import (
-    INDEPENDENT_HELD_ROWS,
-    UNHELD_CHANGE,
-)
+from sarrus.dynamics.optimize.tolerances import UNHELD_CHANGE
+from sarrus.kernels.contact.tolerances import DEPENDENT_CONTACT_PIVOT
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.dense import product
 from sarrus.kernels.linalg.ranked import ranked
@@ -211,7 +209,7 @@ class _ModeEquations:
         sticks.
         """
         ways, sticks = self._ways, np.flatnonzero(np.isfinite(self.limits))
-        free = ranked(product(self.rows, self.rows.T, ways), relative=INDEPENDENT_HELD_ROWS).null
+        free = ranked(product(self.rows, self.rows.T, ways), relative=DEPENDENT_CONTACT_PIVOT).null
         if not free.shape[1] or not len(sticks):
             return self.r / self.units
         return with_least_friction(self.r, product(ways, free), sticks, self.limits[sticks]) / self.units
@@ -226,7 +224,7 @@ class _ModeEquations:
         ways = self._ways
         moved = dense.solve(np.eye(m) - product(W, self.turn), np.hstack([c, product(W, ways)]))
         free, response = moved[:, : c.shape[1]], moved[:, c.shape[1] :]
-        parts = ranked(response[self.held], relative=INDEPENDENT_HELD_ROWS)
+        parts = ranked(response[self.held], relative=DEPENDENT_CONTACT_PIVOT)
         y = -parts.solve(free[self.held])
         velocities = free + product(response, y)
         left = np.abs(velocities[self.held]).max(axis=0, initial=0.0)

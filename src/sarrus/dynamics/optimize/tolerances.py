@@ -56,8 +56,5 @@ EVEN_SHARES = 1e-4
 # printed digits.
 SYMMETRIC_DELASSUS = 1e-6
 
-# [1, of the largest singular value] Held rows depend on others below it, as printed digits do not matter here.
-INDEPENDENT_HELD_ROWS = 1e-9
-
 # [1, of the changes] Held rows that keep a larger velocity are not redundant along the change.
 UNHELD_CHANGE = 1e-7

@@ -27,7 +27,7 @@ from sarrus.kernels.contact.tolerances import (
     NEWTON_DECREASE,
     NOT_UNIQUE_FORCE,
     NULL_RIDGE,
-    UNLOADED_OR_STILL,
+    UNLOADED,
 )
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory.contact_problem_layout import ContactProblem, ContactWorkspace, PartsWork
@@ -46,7 +46,7 @@ def find_modes(table: ContactProblem, work: ContactWorkspace, m: int, blocks: in
     force = speed = 1.0
     for i in range(m):
         force, speed = max(force, abs(work.best[i])), max(speed, abs(work.speeds[i]))
-    force, speed = UNLOADED_OR_STILL * force, UNLOADED_OR_STILL * speed
+    force, speed = UNLOADED * force, UNLOADED * speed
     at = 0
     for k in range(blocks):
         n, cone = table.sizes[k], k < table.contacts

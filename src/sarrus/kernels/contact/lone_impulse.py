@@ -12,7 +12,7 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill
 from sarrus.kernels.contact import friction as fr
 from sarrus.kernels.contact.tolerances import (
-    DEPENDENT_COMPLIANCE,
+    DEPENDENT_CONTACT_PIVOT,
     SAME_SLIDING,
     SLIDING_ROUNDS,
     STICKING_RESIDUAL,
@@ -73,7 +73,7 @@ def _sticking(W: Floats, u: Floats, m: int, missing: float, out: Floats, room: F
         largest = max(largest, W[k * (m + 1)])
         right[k] = -u[k]
     right[0] = missing
-    least, size = DEPENDENT_COMPLIANCE * largest, fr.length(right, m)
+    least, size = DEPENDENT_CONTACT_PIVOT * largest, fr.length(right, m)
     copy(W, A, m * m)
     for k in range(m):
         if not W[k * (m + 1)] > least:

@@ -20,7 +20,7 @@ from sarrus.kernels.algebra.vectors import axpy, copy, dot, is_finite
 from sarrus.kernels.contact.tolerances import (
     ACROSS_SLIP_RATE,
     BEGINNING_SLIP,
-    DEPENDENT_SLIP_PIVOT,
+    DEPENDENT_CONTACT_PIVOT,
     SLOW_SLIP_CONVERGED,
     SLOW_SLIP_RIDGE,
     SLOW_SLIP_STEPS,
@@ -136,7 +136,7 @@ def _are_independent(m: int, count: int, work: ContactWork):
             continue
         pivot = A[k * (count + 1)]
         own = work.delassus[k * (count + 1)] if k < m else largest
-        if not pivot > DEPENDENT_SLIP_PIVOT * own:
+        if not pivot > DEPENDENT_CONTACT_PIVOT * own:
             return False
         for i in range(k + 1, count):
             axpy(-A[i * count + k] / pivot, A + (k * count + k), A + (i * count + k), count - k)

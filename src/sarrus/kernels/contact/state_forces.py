@@ -22,6 +22,7 @@ from sarrus.kernels.contact.islands import BEGINNINGS
 from sarrus.kernels.contact.rows import add_row
 from sarrus.kernels.contact.state_problem import first_row, load_problem, size_of, sort_blocks
 from sarrus.kernels.contact.tolerances import (
+    DEPENDENT_CONTACT_PIVOT,
     DETERMINED_PIVOT,
     NO_ACCELERATION,
     NO_COMPLIANCE,
@@ -29,7 +30,6 @@ from sarrus.kernels.contact.tolerances import (
     RESIDUAL_OF_SHARED_FORCES,
     SAME_SLIP,
     SLIP_ROUNDS,
-    SPRING_PIVOT,
     UNLOADED,
 )
 from sarrus.kernels.memory import contact_layout as tl
@@ -123,7 +123,7 @@ def _add_springs(table: Table, x: StateContacts, m: int, answer: StateAnswer, ro
         for j in range(n):
             room.square[i * n + j] = answer.delassus[at * m + int(room.normals[j])]
     A = square_matrix(table, x, room, n, n)
-    rank = fa.factor(A, n, SPRING_PIVOT, 0.0)
+    rank = fa.factor(A, n, DEPENDENT_CONTACT_PIVOT, 0.0)
     if rank < 0 or rank == n:
         return 0
     for k in range(rank, n):

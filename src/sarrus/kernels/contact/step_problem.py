@@ -10,7 +10,7 @@ from sarrus.kernels.contact.inconsistent_drift import find_inconsistent_drift
 from sarrus.kernels.contact.islands import BEGINNINGS, keep_rows, solve_islands
 from sarrus.kernels.contact.rows import along, free_response, is_held, is_still, turn_of, turns_round
 from sarrus.kernels.contact.step_impact import add_impact, strike
-from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, STICKING_COMPLIANCE, UNLOADED_OR_STILL
+from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, STICKING_COMPLIANCE, UNLOADED
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
@@ -124,7 +124,7 @@ def _head_of(contact_table: ContactTable, block: int, m: int, work: ContactWork)
         largest = max(largest, abs(work.impulses[i]))
     for i in range(at):
         if int(work.which[i]) == contact_table.first_rows[k]:
-            return i if work.impulses[i] > UNLOADED_OR_STILL * largest else -1
+            return i if work.impulses[i] > UNLOADED * largest else -1
     return -1
 
 

@@ -60,8 +60,8 @@ REST_SPEED = 1e-3
 # Accelerations are right to 1e-10 in this unit even with loops that are nearly singular.
 STEADY = 1e-6
 
-# [1, of the largest force of the contact problem] A force below it is zero. The residual of a contact
-# problem is 1e-13 to 1e-10.
+# [1, of the largest force, impulse or velocity of the contact problem] A force, impulse or velocity below it is zero
+# where modes are decided. The residual of a contact problem is 1e-13 to 1e-10.
 UNLOADED = 1e-9
 
 # [1, of the acceleration of the largest row] A contact that slides is given this acceleration in a contact
@@ -138,7 +138,8 @@ UNBOUNDED_FORCE = 1e6
 # relative to the velocities.
 LARGE_FORCE = 1e3
 
-# [1, of the largest pivot] Rows with a smaller pivot depend on others, and share their forces.
+# [1, of the largest pivot, singular value or diagonal entry] Rows with a smaller pivot or singular value depend on
+# others, and share their forces: printed digits do not matter here.
 DEPENDENT_CONTACT_PIVOT = 1e-9
 
 # [1, of the diagonal of W] Ridge on the diagonal of W that makes the forces of redundant rows unique.
@@ -249,10 +250,6 @@ LEAST_REACH = 1e-6
 # compliance.
 LARGE_ACCELERATIONS = 1e3
 
-# [1, of the largest pivot] Rows of the compliance of normal forces with a smaller pivot depend on others: contacts
-# share a load on equal springs. `sarrus.kernels.contact.state_forces`, as in runs.
-SPRING_PIVOT = 1e-9
-
 # [1, of the largest pivot] A smaller pivot of the equations of the forces at a state is rounding: the forces are the
 # least ones. `sarrus.kernels.contact.state_forces`.
 DETERMINED_PIVOT = 1e-12
@@ -283,9 +280,6 @@ SLOW_SLIP_CONVERGED = 1e-13
 # [1, of the accelerations by unit forces] Ridge on the diagonal of Newton's matrix for the direction of a
 # slow slip, so that it is regular.
 SLOW_SLIP_RIDGE = 1e-11
-
-# [1, of the diagonal entry of W] A row depends on others when its pivot is smaller.
-DEPENDENT_SLIP_PIVOT = 1e-9
 
 # [1/s] Rate κ at which the slip velocity across the direction of a slow slip decays: fast relative to the
 # motion, slow enough for the step size.
@@ -367,10 +361,6 @@ INTERIOR_LEAST_LIMIT = 1e-12
 # for no better.
 ROUGH_BY_SWEEPS = 1e-6
 
-# [1, of the largest force or velocity] Smaller forces and velocities are zero where the mode of a contact
-# is decided.
-UNLOADED_OR_STILL = 1e-9
-
 # [1] First value of the sequence x ← 4 x (1 − x) of the vectors without order that are projected on null spaces.
 CHAOTIC_START = 0.3
 
@@ -407,9 +397,6 @@ SAME_SLIDING = 4e-16
 
 # [1, of the right side] Residual of a sticking contact.
 STICKING_RESIDUAL = 1e-12
-
-# [1, of the largest compliance] A row with a smaller compliance depends on others.
-DEPENDENT_COMPLIANCE = 1e-9
 
 # [1, of the unit of the block] A gap of a contact that hits is zero.
 IMPACT_GAP_ROUNDING = 100.0 * IMPACT_GAP
