@@ -383,7 +383,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_it_drops_and_stands_in_steps_of_a_millisecond",
         "test_the_pose_is_closed_and_rests",
     ),
-    "test_state_relations.py": ("test_random_loops_in_random_coordinates",),
+    "test_state_relation_motions.py": ("test_random_loops_in_random_coordinates",),
     "test_step_derivatives.py": (
         "test_against_differences_of_the_simulator[bricard free-0.001]",
         "test_against_differences_of_the_simulator[bricard free-0.01]",
