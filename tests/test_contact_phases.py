@@ -262,6 +262,52 @@ def test_relations_keep_the_friction_of_joints_that_slide() -> None:
             sr.linearize(system, [0.0], coordinates=relation)
 
 
+def on_a_string(along: float) -> tuple[sr.System, Array, Array]:
+    """Return a sledge on a floor and on a string with dry friction, with a slide that rubs, and a state of it."""
+    mechanism = sr.Mechanism("sledge")
+    for name, mass in (("rail", 0.5), ("sledge", 1.0), ("slide", 0.7)):
+        mechanism.add_body(name, mass, inertia=(0.1,) * 3)
+    mechanism.add_joint("x", "prismatic", "world", "rail", axis=(1, 0, 0))
+    mechanism.add_joint("z", "prismatic", "rail", "sledge", axis=(0, 0, 1))
+    mechanism.add_joint("slide", "prismatic", "world", "slide", axis=(0, 1, 0), friction=0.5)
+    mechanism.add_tendon("string", [("world", (0, 0, 1)), ("sledge", (0.3, 0, 0))], friction=2.0)
+    mechanism.add_contact("floor", "sledge", (0, 0, 0), friction="coulomb", friction_coefficient=0.1)
+    lifted = 0.2 * (along > 1.0)
+    return sr.System(mechanism), np.array([0.1, lifted, 0.0]), np.array([along, lifted, 0.3])
+
+
+@pytest.mark.parametrize("along", [0.5, -0.5, 1.5])
+def test_dry_friction_of_a_tendon_turns_with_it(along: float) -> None:
+    """On the floor and above it: a tendon that slides pulls with a constant force along its path."""
+    system, q, v = on_a_string(along)
+    on_floor = q[1] == 0.0
+    model = sr.linearize_at(system, q, v)
+    assert model.names == (("x", "slide", "x.rate", "slide.rate") if on_floor else model.names)
+    free = [system.coordinate_names.index(name) for name in model.coordinates]
+    assert len(free) == (2 if on_floor else 3)
+
+    def rates(x: Array) -> Array:
+        p, w = q.copy(), v.copy()
+        p[free], w[free] = np.split(x, 2)
+        return np.concatenate([w[free], system.forward_dynamics(p, w).a[free]])
+
+    x, columns = np.concatenate([q[free], v[free]]), []
+    for unit in np.eye(len(x)):
+        near, far = ((rates(x + h * unit) - rates(x - h * unit)) / (2.0 * h) for h in (1e-4, 2e-4))
+        columns.append((4.0 * near - far) / 3.0)
+    np.testing.assert_allclose(model.A, np.array(columns).T, rtol=0, atol=EXACT)
+    apart, error = step_error(Scene(system, q, v, np.zeros(0)), 1e-3, np.random.default_rng(0))
+    assert apart < 1e-12
+    assert error < EXACT
+
+
+def test_relations_know_no_dry_friction_of_tendons() -> None:
+    system, q, v = on_a_string(1.5)
+    half = sr.coordinates.Relation(lambda q, y: [q[i] - 2.0 * y[i] for i in range(3)], ["a", "b", "c"])
+    with pytest.raises(SolveError, match=r"the dry friction of string\.friction turns with the tendon"):
+        sr.linearize_at(system, q, v, coordinates=half)
+
+
 # --- steps and motions --------------------------------------------------------------------------------
 
 

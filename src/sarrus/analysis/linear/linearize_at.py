@@ -194,7 +194,12 @@ def _linearize(
         velocity_rows=chart.own,
         tangent_rates=read_only(np.hstack([reduced.rates[:, :n], reduced.rates[:, n + nu : -1]])),
         at=partial(
-            _beside, system, u=x[system.parts.u].copy(), t=t, contacts=contacts, held=phase is not None
+            _beside,
+            system,
+            u=x[system.parts.u].copy(),
+            t=t,
+            contacts=contacts,
+            held=phase is not None and len(phase.held) > 0,
         ),
         contacts=found,
     )
@@ -224,6 +229,12 @@ def without_held(
     force = np.zeros(system.nv) if tau is None else system.checked(tau, system.nv, "tau")
     solved = system.forward_dynamics(q, v, x[system.parts.u], t, force)
     phase = phase_at(system, solved, x)
+    if phase is not None and phase.rubs.any():
+        raise SolveError(
+            f"{system.name}: the dry friction of {', '.join(phase.names)} turns with the tendon, which coordinates by "
+            "a relation do not know. Give names of coordinates",
+            element="coordinates",
+        )
     if phase is not None:
         raise SolveError(
             f"{system.name}: a relation gives coordinates of all motions of the mechanism, and "

@@ -54,7 +54,7 @@ class PhaseFlow(Flow):
         self.places = np.concatenate([np.arange(work.nh), self._own])
         self.rank_of_rows, self.rank_of_places = phase.ranks(self.rank, self.holonomic_rank, all_rows=True)
         heads = {one.rows.start for one in phase.state.elements if one.kind != "friction"}
-        self._heads = np.array([row in heads for row in phase.held])
+        self._heads = np.array([row in heads for row in phase.held], dtype=bool)
         # where a gap and a place contradict each other, as for changes that the rows do not allow, the gap is kept
         self._scales = np.where(self._heads, 1.0, WEIGHT_OF_PLACES) * phase.scales
         self._gap_of = {one.rows.start: k for k, one in enumerate(phase.state.elements)}
@@ -113,7 +113,7 @@ class PhaseFlow(Flow):
         by, held = self._scales, phase.held
         jacobian = np.vstack([d.jacobian, by[:, None] * phase.rows[held]])
         push = np.vstack([d.jacobian, by[:, None] * phase.push])
-        given = phase.pushing(self.phase.forces[held])
+        given = phase.pushing(phase.forces[held]) + phase.rubs
         force = product(phase.rows.T, given)
         met = [*self._met, *self._own]
         rows = at_rank(jacobian[met], self.rank_of_rows)
@@ -128,7 +128,7 @@ class PhaseFlow(Flow):
             rows.left, at_rank(left, rows.rank).solve_transposed(product(d.mass, change) - force)
         )
         a, multipliers = free + change, multipliers + found[:nc]
-        forces = phase.pushing(self.phase.forces[held] + by * found[nc:])
+        forces = phase.pushing(phase.forces[held] + by * found[nc:]) + phase.rubs
         d, more = terms(system, x, a, multipliers), phase.state.slopes(a, forces)
         acceleration = by[:, None] * (more.forward + more.drift)[held]
         d = replace(

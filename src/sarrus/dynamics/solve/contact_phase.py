@@ -6,7 +6,8 @@ contacts: P = H_n − μ dᵀH_t with the slip direction d = u_t/‖u_t‖, whic
 
     δd = (1 − d dᵀ) δu_t / ‖u_t‖.
 
-A joint that slides has a constant friction force. So a phase is a constrained system whose rows act along other rows.
+A joint that slides has a constant friction force, a tendon that slides one along its row, which turns. So a phase is a
+constrained system whose rows act along other rows.
 `sarrus.kernels.integrate.mode_tangent` is the same for implicit methods, in coordinates of the constraints A alone.
 """
 
@@ -65,14 +66,17 @@ class ContactPhase:
     placed : (m,) whether the row holds a position too: gaps, stops, sticking points and joints; at rest all rows. Rows
         of contacts that roll are nonholonomic.
     sliding : the contacts that slide, with friction.
+    rubs : (all rows,) constant dry friction [N] of the tendons that slide, zero in other rows.
     forces : (all rows,) r [N, N m]. scales : (m,) factors that give the rows H characteristic units.
     state : all rows, with features held. constraints : (nc × nv) A. rank : of A.
-    names : of the contacts, stops and joints held. rolling : of the contacts that roll on surfaces other than planes.
+    names : of the contacts, stops and joints held, and of the tendons with dry friction that slide.
+    rolling : names of the contacts that roll on surfaces other than planes.
     """
 
     held: np.ndarray
     placed: np.ndarray
     sliding: tuple[Sliding, ...]
+    rubs: Array
     forces: Array
     scales: Array
     state: ContactRowState
@@ -226,7 +230,8 @@ class ContactPhase:
 
 
 def phase_at(system: Evaluations, solved: ForwardDynamics, x: Array) -> ContactPhase | None:
-    """Return the phase that begins at x = [q | v | u | t | p | τ], from its forward dynamics; None if no row is held.
+    """Return the phase that begins at x = [q | v | u | t | p | τ], from its forward dynamics; None if no row is held
+    and no tendon with dry friction slides.
 
     Raises `SolveError` at a border of modes, where derivatives are one-sided: a closed contact or stop without force, a
     contact or joint that begins to slip or has all the friction that it can have. Forces and accelerations below 1e-7
@@ -265,22 +270,28 @@ def phase_at(system: Evaluations, solved: ForwardDynamics, x: Array) -> ContactP
         chosen.append((one, range(held.start, held.stop), one.name in rolls))
         if mode is Mode.SLIDING:
             sliding.append(Sliding(one.name, one.rows.start, one.tails, force[1:] / force[0], slip))
-    if not chosen:
+    lengths = [one for one in state.elements if one.kind == "friction"][: len(system.equations.dry_lengths)]
+    rubbing = [one for one in lengths if found.modes[one.name] is Mode.SLIDING]
+    if not (chosen or rubbing):
         return None
+    rubs = np.zeros(len(found.forces))
+    for one in rubbing:
+        rubs[one.rows] = found.forces[one.rows]
     _refuse_beyond(system, q, [one for one, _, _ in chosen])
     moves = bool((speeds > still).any())
     phase = ContactPhase(
-        held=np.concatenate([list(rows) for _, rows, _ in chosen]),
+        held=np.array([row for _, rows, _ in chosen for row in rows], dtype=np.int64),
         placed=np.array(
-            [not (moves and rolls and row > rows[0]) for _, rows, rolls in chosen for row in rows]
+            [not (moves and rolls and row > rows[0]) for _, rows, rolls in chosen for row in rows], dtype=bool
         ),
         sliding=tuple(sliding),
+        rubs=rubs,
         forces=np.array(found.forces),
         scales=np.array([1.0 / one.unit for one, rows, _ in chosen for _ in rows]),
         state=state,
         constraints=system.constraint_jacobian(q, v, t),
         rank=solved.rank,
-        names=tuple(one.name for one, _, _ in chosen),
+        names=tuple(one.name for one in (*(one for one, _, _ in chosen), *rubbing)),
         rolling=tuple(sorted(rolling)),
     )
     if state.features is not None:
@@ -297,8 +308,8 @@ def phase_at(system: Evaluations, solved: ForwardDynamics, x: Array) -> ContactP
 
 def rubbing(system: Evaluations, found: ContactForces) -> Array:
     """Return the generalized force (nv,) of the dry friction of joints that slide, which is constant in a phase."""
-    force = np.zeros(system.nv)
-    joints = [one for one in contact_elements(system) if one.kind == "friction"]
+    force, lengths = np.zeros(system.nv), len(system.equations.dry_lengths)
+    joints = [one for one in contact_elements(system) if one.kind == "friction"][lengths:]
     for one, rate in zip(joints, dry_friction(system).rates):
         if found.modes[one.name] is Mode.SLIDING:
             force[rate] += float(found.forces[one.rows][0])
