@@ -326,8 +326,8 @@ one-sided: a closed contact without force, slip that begins, a sticking contact 
 There the error names the contact. `contacts=False` leaves contacts, stops and dry friction out.
 
 The dry friction of a joint that slides is a constant force. That of a tendon that slides is constant along its path,
-which turns, and the derivative includes this. A relation as coordinates (`coordinates=Relation(...)`) cannot: it refuses
-a tendon that slides by name.
+which turns, and the derivative includes this. A relation as coordinates (`coordinates=Relation(...)`) cannot: it
+refuses a tendon that slides by name.
 
 Boxes, cylinders, capsules, ellipsoids, meshes and height fields keep the features that touch: a corner on a face, two
 edges, a rim, two curved sides with their curvatures. An egg that stands on a ball rocks, and falls if it is too high:
