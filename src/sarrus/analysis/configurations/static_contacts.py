@@ -139,19 +139,13 @@ class StaticContacts:
 
     def is_deep(self, q: Array) -> bool:
         """Return whether a contact penetrates by more than 1e-6 characteristic lengths."""
-        found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
-        return any(gap < -one.reach for one, gap in zip(found.elements, found.gaps) if one.kind == "contact")
+        return bool(contact_row_state(self.system, q, self.still, self.t, self.bounds).deep)
 
     def contact(self, q: Array) -> Array:
         """Return q with contacts and stops that are open or penetrate by up to 1e-6 lengths moved to a gap of zero."""
         for _ in range(3):
             found = contact_row_state(self.system, q, self.still, self.t, self.bounds)
-            elements = found.elements
-            near = [
-                k
-                for k, one in enumerate(elements)
-                if one.kind != "friction" and abs(found.gaps[k]) <= one.reach
-            ]
+            elements, near = found.elements, found.closed
             between = {k for pair in opposite_flanks(elements, near) for k in pair}
             near = [k for k in near if k not in between]  # whichever flank pushes, there is next to no play
             units = np.array([elements[k].unit for k in near])

@@ -80,11 +80,7 @@ def contact_freedoms(system: Evaluations, q: Array, free: Array, t: float = 0.0)
     """
     size = system.characteristic
     found = contact_row_state(system, q, np.zeros(system.nv), t)
-    closed = [
-        one
-        for one, gap in zip(found.elements, found.gaps)
-        if one.kind != "friction" and abs(gap) <= one.reach
-    ]
+    closed = [found.elements[k] for k in found.closed]
     scaled = np.linalg.qr(size.columns[:, None] * free)[0]
     along = scaled / size.columns[:, None]
     units = np.array([one.unit for one in closed])

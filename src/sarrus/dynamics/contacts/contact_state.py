@@ -180,6 +180,18 @@ class ContactRowState:
         return found
 
     @property
+    def closed(self) -> list[int]:
+        """Numbers of the contacts and stops with a gap up to `ContactElement.reach`, of either sign."""
+        each = enumerate(zip(self.elements, self.gaps.tolist()))
+        return [k for k, (one, gap) in each if one.kind != "friction" and abs(gap) <= one.reach]
+
+    @property
+    def deep(self) -> list[int]:
+        """Numbers of the contacts that are deeper below their planes."""
+        each = enumerate(zip(self.elements, self.gaps.tolist()))
+        return [k for k, (one, gap) in each if one.kind == "contact" and gap < -one.reach]
+
+    @property
     def _fixed_rows(self) -> int:
         """Number of the rows before those of contacts between geometries."""
         return len(self.rows) - (0 if self.geometry is None else len(self.geometry.rows))

@@ -82,7 +82,7 @@ class StateBlocks(ImpactBlocks):
         )
         own = {**own, **{one.name: own[one.pair.name] for one in points}}
         self.system, self.elements, self.names, self.v = system, found.elements, found.names, v.copy()
-        self.jacobian, self.gaps, self._bias = found.rows, found.gaps, found.rates - product(found.rows, v)
+        self.state, self.jacobian, self._bias = found, found.rows, found.rates - product(found.rows, v)
         self._restitution = np.array([own[one.name] for one in self.elements[: self.unilateral]])
         self._motions = motions
         self._free = (found.rows**2 * lightness(system, q, t)).sum(axis=1)
@@ -102,14 +102,15 @@ class StateBlocks(ImpactBlocks):
 
         Of two flanks with next to no backlash the one that opens is left out.
         """
-        found, velocity = [], self.velocity
-        for k, (one, gap) in enumerate(zip(self.elements[: self.unilateral], self.gaps.tolist())):
-            if one.kind == "contact" and gap < -one.reach:
-                raise below_its_plane(self.system, one, gap)
-            opens = one.opposite_flank >= 0 and velocity[one.rows.start] > self.still(k)
-            if abs(gap) <= one.reach and not opens:
-                found.append(k)
-        return found
+        if deep := self.state.deep:
+            raise below_its_plane(self.system, self.elements[deep[0]], float(self.state.gaps[deep[0]]))
+        velocity = self.velocity
+
+        def opens(k: int) -> bool:
+            one = self.elements[k]
+            return one.opposite_flank >= 0 and bool(velocity[one.rows.start] > self.still(k))
+
+        return [k for k in self.state.closed if not opens(k)]
 
     def look(self, rows: list[int]) -> int:
         """Evaluate W of ``rows``; rows that the constraints hold but for rounding have zeros."""
