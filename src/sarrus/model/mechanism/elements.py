@@ -148,9 +148,9 @@ class GeometryContact(TurningFriction):
     ``torsion`` and ``rolling`` are the lengths l [m] of torsional and rolling friction in the cone, zero without such
     friction: the moment is at most μ l λ_n. The surfaces keep a distance of ``margin`` [m]. ``width`` is the number of
     rows: the normal, two tangents, torsion, two of rolling; only the normal without friction. ``static_coefficient``
-    bounds sticking; None: the coefficient of sliding. ``closed_form`` True: the gap is an expression in q at fixed places
-    (`sarrus.model.mechanism.surface_contacts`). False: a narrow phase finds the places in each time step. None: True
-    if all pairs have a closed form.
+    bounds sticking; None: the coefficient of sliding. ``closed_form`` True: the gap is an expression in q at fixed
+    places (`sarrus.model.mechanism.surface_contacts`). False: a narrow phase finds the places in each time step. None:
+    True if all pairs have a closed form.
     """
 
     name: str
@@ -276,8 +276,9 @@ class Contact(TurningFriction, OnPlane):
     recorded only. ``active`` tells whether the contact is closed at the start. A ``radius`` [m] makes the point the
     centre of a ball that touches with its surface. ``torsion`` and ``rolling`` are the lengths [m] of torsional and
     rolling friction in the friction cone, zero without such friction; ``static_coefficient`` bounds sticking.
-    ``restitution`` is the coefficient of the ``impact_law``, Newton's or Poisson's. ``raised`` is the radius [m] of a ball whose centre is the point of a
-    contact with "stick" or "frictionless": ``origin`` is this height above the ground.
+    ``restitution`` is the coefficient of the ``impact_law``, Newton's or Poisson's. ``raised`` is the radius [m] of a
+    ball whose centre is the point of a contact with "stick" or "frictionless": ``origin`` is this height above the
+    ground.
     """
 
     name: str
