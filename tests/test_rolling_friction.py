@@ -11,6 +11,7 @@ deceleration is constant and the ball stops at ‖x‖/(μ g λ). For small ε i
 
 from __future__ import annotations
 
+from copy import deepcopy
 from functools import cache
 from typing import NamedTuple
 
@@ -22,10 +23,16 @@ from scipy.integrate import quad
 from scipy.optimize import brentq
 
 import sarrus as sr
+from c_code import Compiled
+from contact_phases import rolling as rolling_scene
 from sarrus.base.arrays import Array
 from sarrus.base.errors import ModelError
-from sarrus.dynamics.contacts.contact_elements import Mode
+from sarrus.dynamics.closing.manifold import difference
+from sarrus.dynamics.contacts.contact_elements import Mode, contact_elements
+from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.system import System
+from sarrus.motion.loop.contact_lane_functions import suits_contact_lanes
+from test_steps_in_time_derivatives import along_planes, one_step
 
 G, MU, RADIUS = 9.81, 0.5, 0.1
 K = 2.5
@@ -279,6 +286,81 @@ def test_a_ball_held_by_a_huge_length_does_not_roll() -> None:
     assert motion.status.ok
     assert motion.q[-1, 0] == pytest.approx(0.5 / (MU * G), rel=1e-4)
     assert np.abs(motion.v[-1]).max() < 1e-12
+
+
+@pytest.mark.parametrize("slides", [False, True])
+def test_steps_in_time_have_derivatives(slides: bool) -> None:
+    """Against differences of steps from states that keep contacts closed (nothing approaches), extrapolated."""
+    rng, dt = np.random.default_rng([3, 1]), 2e-3
+    scene = rolling_scene(rng, slides)
+    system, way, more = scene.system, along_planes(scene, rng), along_planes(scene, rng)
+    found = sr.sensitivity.step_derivatives(system, scene.q, scene.v, dt=dt, method="moreau-jean")
+    heads = [one.rows.start for one in contact_elements(system)]
+
+    def differences(eps: float) -> tuple[Array, Array]:
+        """Return the change of v at the start, and of (q, v) at the end, over eps."""
+        starts, ends = list[Array](), list[tuple[Array, Array]]()
+        for sign in (eps, -eps):
+            q = system.move(scene.q, sign * way)
+            rows = contact_row_state(system, q, scene.v, 0.0).rows[heads]
+            v = scene.v + sign * more
+            starts.append(v - np.linalg.pinv(rows) @ (rows @ v))
+            ends.append(one_step(scene, q, starts[-1], scene.u, dt))
+        change = [difference(system, ends[1][0], ends[0][0]), ends[0][1] - ends[1][1]]
+        return (starts[0] - starts[1]) / (2.0 * eps), np.concatenate(change) / (2.0 * eps)
+
+    far, near = differences(1e-5), differences(5e-6)
+    start, exact = ((4.0 * b - a) / 3.0 for a, b in zip(far, near))
+    ours = found.F @ np.concatenate([way, start])
+    assert np.abs(ours - exact).max() < 1e-8 * np.abs(exact).max()
+
+
+@pytest.mark.parametrize("slides", [False, True])
+def test_all_ways_to_move_agree(slides: bool) -> None:
+    """Local coordinates, a published formulation, implicit methods, and steps in time with their order."""
+    scene = rolling_scene(np.random.default_rng([3, 1]), slides)
+    system, q, v = scene.system, scene.q, scene.v
+    how = {"duration": 0.2, "error_estimate": False}
+    base = sr.simulate(system, q, v, rtol=1e-10, **how)
+    for options in (
+        {"coordinates": "null-space"}, {"formulation": "udwadia-kalaba"}, {"method": "rodas5p"},
+    ):  # fmt: skip
+        other = sr.simulate(system, q, v, rtol=1e-10, **how, **options)
+        assert_allclose(other.q[-1], base.q[-1], rtol=0, atol=1e-9)
+    errors = []
+    for dt in (1e-3, 5e-4):
+        steps = sr.simulate(system, q, v, method="moreau-jean", dt=dt, **how)
+        errors.append(np.abs(steps.q[-1] - base.q[-1]).max())
+    assert errors[1] < 1e-3
+    assert np.log2(errors[0] / errors[1]) > 0.8
+
+
+def test_steps_in_c_are_those_of_the_library(tmp_path) -> None:
+    system, v = ball(torsion=0.03), [1.0, 0.3, 0.0, 1.0, 8.0, 5.0]
+    code = Compiled(sr.export.c_code(system, tmp_path, ("contact_step", "contacts"), name="plant"), system)
+    motion = sr.simulate(system, START, v, duration=0.2, dt=1e-3, error_estimate=False)
+    q, speed, t, forces = np.array(START, float), np.array(v), np.zeros(1), np.zeros(6)
+    for k in range(200):
+        assert code.call("contact_step", q, speed, None, t, None, 1e-3, forces) == 0
+        assert_allclose(q, motion.q[k + 1], rtol=0, atol=1e-12)
+        assert_allclose(forces, motion.contact_forces[k + 1], rtol=0, atol=1e-9)
+    assert "PLANT_TOUCH_C_ROLL2 = 5" in (tmp_path / "plant.h").read_text()
+
+
+def test_environments_and_studies_step_alike() -> None:
+    """Lanes have no rows of rolling friction: environments and many runs go on with the kernels of single runs."""
+    mechanism = deepcopy(ball(torsion=0.03).mechanism)
+    mechanism.add_actuator("push", "free.vx")
+    system, v = System(mechanism), [1.0, 0.3, 0.0, 1.0, 8.0, 5.0]
+    env = sr.gym.make(system, q=START, v=v, sample_time=0.02, dt=1e-3, num_envs=9)
+    seen, _ = env.reset(seed=0)
+    for _ in range(5):
+        seen, *_ = env.step(np.full((9, 1), 0.5, dtype=np.float32))
+    alone = sr.simulate(
+        system, START, v, duration=0.1, dt=1e-3, control=lambda q, v, t: [0.5], error_estimate=False
+    )
+    assert_allclose(seen, np.tile([*alone.q[-1], *alone.v[-1]], (9, 1)), rtol=0, atol=1e-12)
+    assert not suits_contact_lanes(system, 0)
 
 
 # --- what is wrong ------------------------------------------------------------------------------------
