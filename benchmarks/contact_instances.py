@@ -45,7 +45,8 @@ def random_problem(
     """Return ``least`` to ``most`` contacts between bodies whose masses differ by so many decades, and the ground.
 
     One contact in five repeats the one before it, one in ten has no friction; some are stops of one row, some have
-    torsional friction, and with ``sizes`` of 5 and 6 rows rolling friction. The bodies move as they like, so there is an answer.
+    torsional friction, and with ``sizes`` of 5 and 6 rows rolling friction. The bodies move as they like, so there is
+    an answer.
     """
     count = int(rng.integers(least, most + 1))
     bodies = int(rng.integers(1, count + 1))

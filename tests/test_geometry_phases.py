@@ -27,10 +27,12 @@ PAIRS = {
     "ellipsoid, ball": (("ellipsoid", (0.2, 0.3, 0.1)), ("sphere", (0.1,)), {}),
     "cylinder, ellipsoid": (("cylinder", (0.2, 0.3)), ("ellipsoid", (0.1, 0.2, 0.3)), {}),
     "ellipsoids, five rows": (
-        ("ellipsoid", (0.2, 0.3, 0.1)), ("ellipsoid", (0.1, 0.2, 0.3)), {"condim": 6, "priority": 1, "torsion": 0.0, "rolling": 0.02},
+        ("ellipsoid", (0.2, 0.3, 0.1)), ("ellipsoid", (0.1, 0.2, 0.3)),
+        {"condim": 6, "priority": 1, "torsion": 0.0, "rolling": 0.02},
     ),
     "capsule, box, six rows": (
-        ("capsule", (0.1, 0.4)), ("box", (0.2, 0.3, 0.1)), {"condim": 6, "priority": 1, "torsion": 0.03, "rolling": 0.02},
+        ("capsule", (0.1, 0.4)), ("box", (0.2, 0.3, 0.1)),
+        {"condim": 6, "priority": 1, "torsion": 0.03, "rolling": 0.02},
     ),
 }  # fmt: skip
 
