@@ -10,6 +10,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.dynamics.optimize import ContactSolution
+from sarrus.model.mechanism.elements import turning_axes
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +30,23 @@ class Guess(NamedTuple):
     velocities: Array
 
 
-def random_problem(rng: np.random.Generator, most: int = 32, least: int = 1, decades: float = 6.0) -> Problem:
+# Numbers of rows of contacts, drawn from with equal weights; and those with rolling friction (5, 6 rows) among them.
+USUAL = (1, 3, 3, 3, 4)
+ROLLING = (1, 3, 4, 5, 5, 6, 6)
+
+
+def random_problem(
+    rng: np.random.Generator,
+    most: int = 32,
+    least: int = 1,
+    decades: float = 6.0,
+    sizes: tuple[int, ...] = USUAL,
+) -> Problem:
     """Return ``least`` to ``most`` contacts between bodies whose masses differ by so many decades, and the ground.
 
     One contact in five repeats the one before it, one in ten has no friction; some are stops of one row, some have
-    torsional friction. The bodies move as they like, so there is an answer.
+    torsional friction, and with ``sizes`` of 5 and 6 rows rolling friction. The bodies move as they like, so there is
+    an answer.
     """
     count = int(rng.integers(least, most + 1))
     bodies = int(rng.integers(1, count + 1))
@@ -46,7 +59,7 @@ def random_problem(rng: np.random.Generator, most: int = 32, least: int = 1, dec
             parts.append(parts[-1])
             contacts.append(contacts[-1])
             continue
-        size = int(rng.choice([1, 3, 3, 3, 4]))
+        size = int(rng.choice(sizes))
         block = np.zeros((size, 6 * bodies))
         axes = np.linalg.qr(rng.standard_normal((3, 3)))[0]
         for body, sign in {int(rng.integers(bodies)): 1.0, int(rng.integers(-1, bodies)): -1.0}.items():
@@ -57,8 +70,9 @@ def random_problem(rng: np.random.Generator, most: int = 32, least: int = 1, dec
             block[: min(size, 3), 6 * body : 6 * body + 6] = (
                 sign * (axes @ np.hstack([np.eye(3), -cross]))[:size]
             )
-            if size == 4:
-                block[3, 6 * body + 3 : 6 * body + 6] = 0.1 * sign * axes[0]
+            for row, axis in enumerate(turning_axes(size), start=3):
+                length = 0.05 if axis else 0.1
+                block[row, 6 * body + 3 : 6 * body + 6] = length * sign * axes[axis]
         parts.append(block)
         contacts.append((size, 0.0 if rng.random() < 0.1 or size == 1 else rng.uniform(0.0, 2.0)))
     dry = [(1, 10.0 ** rng.uniform(-3.0, 1.0)) for _ in range(int(rng.integers(0, 3)))]

@@ -261,6 +261,38 @@ def balls(rng: np.random.Generator, slides: bool) -> Scene:
     return Scene(system, q, v * (1.0 if slides else 0.3), np.zeros(0))
 
 
+def rolling(rng: np.random.Generator, slides: bool) -> Scene:
+    """Balls with rolling friction (5 rows) and torsion too (6) on a plate on a hinge, and one on a ball (condim 6)."""
+    mechanism = sr.Mechanism("rolling")
+    mechanism.add_body("plate", 3.0, com=(0.02, 0, 0.01), inertia=(0.1, 0.12, 0.15))
+    mechanism.add_joint(
+        "hinge", "revolute", "world", "plate", axis=(1.0, 2.0, 0.5), stiffness=20.0, damping=0.1
+    )
+    mu, lengths = (0.3, (0.02, 0.03)) if slides else (2.0, (0.5, 0.4))
+    for name, x, height in (("five", 0.3, 0.1), ("six", -0.3, 0.1), ("upper", -0.3, 0.25)):
+        mechanism.add_body(name, 1.0, com=0.01 * rng.normal(size=3), inertia=(0.01, 0.012, 0.014))
+        mechanism.add_joint(name, "free", "world", name, parent_pose=(x, 0.0, height))
+        if name == "upper":
+            continue
+        torsion = lengths[1] if name == "six" else 0.0
+        mechanism.add_contact(
+            f"on {name}", name, radius=0.1, ground="plate", friction="coulomb", friction_coefficient=mu,
+            rolling=lengths[0], torsion=torsion,
+        )  # fmt: skip
+    for name, radius in (("six", 0.1), ("upper", 0.05)):
+        mechanism.add_geom(
+            name, name, "sphere", (radius,), friction=mu, rolling=mu * lengths[0], torsion=mu * lengths[1], condim=6
+        )  # fmt: skip
+    mechanism.add_geometry_contacts(closed_form=True)
+    system = sr.System(mechanism)
+    q, v = system.neutral(), rng.normal(size=system.nv)
+    rows = contact_row_state(system, q, np.zeros(system.nv), 0.0).rows
+    ends = [one.rows.start + 1 if slides else one.rows.stop for one in contact_elements(system)]
+    keep = [row for one, end in zip(contact_elements(system), ends) for row in range(one.rows.start, end)]
+    v -= np.linalg.pinv(rows[keep]) @ (rows[keep] @ v)
+    return Scene(system, q, v * (1.0 if slides else 0.3), np.zeros(0))
+
+
 def leg(rng: np.random.Generator, slides: bool) -> Scene:
     """A planar leg with a four-bar knee on heel and toe, which stick or slide, in motion."""
     system, place = four_bar_leg(0.3 if slides else 2.0, friction="coulomb")
@@ -297,6 +329,8 @@ FAMILIES: dict[str, Callable[[np.random.Generator], Scene | None]] = {
     "quadruped": walker,
     "balls roll": lambda rng: balls(rng, False),
     "balls slide": lambda rng: balls(rng, True),
+    "rolling friction holds": lambda rng: rolling(rng, False),
+    "rolling friction slides": lambda rng: rolling(rng, True),
     "leg sticks": lambda rng: leg(rng, False),
     "leg slides": lambda rng: leg(rng, True),
     "chain": lambda rng: from_run(chain(rng), rng),

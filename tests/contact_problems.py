@@ -1,4 +1,7 @@
-"""Random contact problems, judged by the laws alone; ``python tests/contact_problems.py 10000`` says how they went."""
+"""Random contact problems, judged by the laws alone; ``python tests/contact_problems.py 10000`` says how they went.
+
+With ``rolling`` as a second argument, contacts have up to six rows.
+"""
 
 from __future__ import annotations
 
@@ -11,16 +14,16 @@ from sarrus.dynamics.optimize import solve_contact_problem
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from benchmarks.contact_instances import Problem, broken, random_problem
+from benchmarks.contact_instances import ROLLING, USUAL, Problem, broken, random_problem
 
-__all__ = ["Problem", "broken", "random_problem"]
+__all__ = ["ROLLING", "USUAL", "Problem", "broken", "random_problem"]
 
 
-def main(count: int) -> None:
+def main(count: int, rolling: bool) -> None:
     """Judge so many."""
     rng, worst, steps, bad = np.random.default_rng(0), 0.0, 0, 0
     for k in range(count):
-        problem = random_problem(rng)
+        problem = random_problem(rng, sizes=ROLLING if rolling else USUAL)
         found = solve_contact_problem(
             problem.rows, problem.velocities, problem.contacts, problem.dry, throw=False
         )
@@ -34,4 +37,4 @@ def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(int(sys.argv[1]), "rolling" in sys.argv)

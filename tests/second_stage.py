@@ -308,6 +308,10 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_isolated_modes_that_differ_by_the_angles_of_legs",
         "test_it_turns_where_its_weight_is_carried",
     ),
+    "test_rolling_friction.py": (
+        "test_all_ways_to_move_agree",
+        "test_steps_in_c_are_those_of_the_library",
+    ),
     "test_rolling_on_surfaces.py": (
         "test_exported_c_and_casadi",
         "test_linear_models_against_many_digits",

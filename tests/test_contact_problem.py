@@ -11,12 +11,13 @@ import sarrus as sr
 from sarrus.dynamics.optimize import ConeProgram, Mode, SolverStage, friction_cone, solve_contact_problem
 
 
+@pytest.mark.parametrize("sizes", [contact_problems.USUAL, contact_problems.ROLLING])
 @pytest.mark.parametrize("seed", range(8))
-def test_random_problems_obey_the_laws(seed: int) -> None:
-    """Masses over six decades, contacts repeated, without friction, of one to four rows, dry friction beside them."""
+def test_random_problems_obey_the_laws(seed: int, sizes: tuple[int, ...]) -> None:
+    """Masses over six decades, contacts repeated, without friction, of one to six rows, dry friction beside them."""
     rng = np.random.default_rng(seed)
     for _ in range(5):
-        problem = contact_problems.random_problem(rng)
+        problem = contact_problems.random_problem(rng, sizes=sizes)
         found = solve_contact_problem(problem.rows, problem.velocities, problem.contacts, problem.dry)
         assert found.status is sr.Status.OK
         assert found.residual < 1e-10

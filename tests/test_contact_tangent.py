@@ -6,17 +6,18 @@ import numpy as np
 import pytest
 
 import sarrus as sr
-from contact_problems import random_problem
+from contact_problems import ROLLING, USUAL, random_problem
 from contact_tangents import judge
 from sarrus.base.errors import ArgumentError, SolveError
 from sarrus.base.status import Status
 from sarrus.dynamics.optimize import contact_tangent, solve_contact_problem
 
 
-def test_derivatives_of_random_problems_have_eight_digits() -> None:
+@pytest.mark.parametrize("sizes", [USUAL, ROLLING])
+def test_derivatives_of_random_problems_have_eight_digits(sizes: tuple[int, ...]) -> None:
     rng, seen = np.random.default_rng(1), list[str]()
     for _ in range(60):
-        status, error = judge(random_problem(rng, most=6), rng)
+        status, error = judge(random_problem(rng, most=6, sizes=sizes), rng)
         assert error < 1e-8
         seen.append(status)
     assert set(seen) <= {"OK", "NOT_ACHIEVABLE"}

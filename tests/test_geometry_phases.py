@@ -24,12 +24,24 @@ PAIRS = {
     "capsule, cylinder": (("capsule", (0.1, 0.4)), ("cylinder", (0.2, 0.3)), {}),
     "ellipsoids": (("ellipsoid", (0.2, 0.3, 0.1)), ("ellipsoid", (0.1, 0.2, 0.3)), {}),
     "cylinder, ball": (("cylinder", (0.2, 0.3)), ("sphere", (0.1,)), {}),
-}
+    "ellipsoid, ball": (("ellipsoid", (0.2, 0.3, 0.1)), ("sphere", (0.1,)), {}),
+    "cylinder, ellipsoid": (("cylinder", (0.2, 0.3)), ("ellipsoid", (0.1, 0.2, 0.3)), {}),
+    "ellipsoids, five rows": (
+        ("ellipsoid", (0.2, 0.3, 0.1)), ("ellipsoid", (0.1, 0.2, 0.3)),
+        {"condim": 6, "priority": 1, "torsion": 0.0, "rolling": 0.02},
+    ),
+    "capsule, box, six rows": (
+        ("capsule", (0.1, 0.4)), ("box", (0.2, 0.3, 0.1)),
+        {"condim": 6, "priority": 1, "torsion": 0.03, "rolling": 0.02},
+    ),
+}  # fmt: skip
 
 
 def touching(name: str, mode: str, seed: int) -> Scene:
     """Return a random state of a pair that touches, is pressed together, and rolls (or sticks) or slides."""
     base, geom, more = PAIRS[name]
+    if mode == "rolls":  # moments that hold whatever is asked
+        more = {key: 100.0 * value if key in ("torsion", "rolling") else value for key, value in more.items()}
     system = pair(base, geom, 0.3 if mode == "slides" else 3.0, **more)
     rng, find = np.random.default_rng([5, seed]), smallest(system)
     while True:

@@ -264,10 +264,10 @@ class Impact(NamedTuple):
 
 
 def random_impact(rng: np.random.Generator) -> Impact:
-    """Return 1 to 8 contacts of 1 to 4 rows, torsion among them, on 2 to 12 velocities: often redundant."""
+    """Return 1 to 8 contacts of 1 to 6 rows, torsion and rolling among them, on 2 to 12 velocities."""
     contacts = []
     for _ in range(rng.integers(1, 9)):
-        size = int(rng.integers(1, 5))
+        size = int(rng.integers(1, 7))
         contacts.append((size, 0.0 if size == 1 else float(rng.choice([0.0, 0.2, 0.7, 1.5]))))
     heads = np.cumsum([0, *(size for size, _ in contacts)])[:-1].tolist()
     rows = rng.standard_normal((sum(size for size, _ in contacts), int(rng.integers(2, 13))))

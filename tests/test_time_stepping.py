@@ -320,7 +320,7 @@ def test_what_cannot_be_is_named() -> None:
     for wrong in (np.nan, np.inf, -0.1):
         with pytest.raises(sr.ModelError, match="friction_coefficient"):
             point(wrong)
-    with pytest.raises(sr.ModelError, match="radius, torsion and static_coefficient are for"):
+    with pytest.raises(sr.ModelError, match="radius, torsion, rolling and static_coefficient are for"):
         body().add_contact("c", "block", radius=0.1)
     with pytest.raises(sr.ModelError, match=r"at least friction_coefficient 0\.5"):
         point(0.5, static_coefficient=0.4)

@@ -1,7 +1,7 @@
 """`ContactRowState`: gaps and rows of contacts with Coulomb friction, joint stops and dry friction at a state.
 
-Their forces r act by Jᵀ r. Rows J: of a contact its normal and tangential velocities and its torsion, of a stop the
-velocity away from it, of dry friction the joint velocity.
+Their forces r act by Jᵀ r. Rows J: of a contact its normal and tangential velocities and those of rotations, of a
+stop the velocity away from it, of dry friction the joint velocity.
 """
 
 from __future__ import annotations

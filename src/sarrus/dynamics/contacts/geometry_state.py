@@ -32,16 +32,13 @@ from sarrus.dynamics.contacts.surface_features import (
     cross,
     feature_at,
 )
-from sarrus.dynamics.contacts.tolerances import EXACT
+from sarrus.dynamics.contacts.tolerances import EXACT, FEATURE_GAP
 from sarrus.dynamics.model.evaluations import Evaluations
-from sarrus.model.mechanism.elements import CONTACT_ROWS, GeometryContact
+from sarrus.model.mechanism.elements import GeometryContact
 from sarrus.symbolic.multibody.geometry_bodies import geometry_bodies, twists, wrench_force, wrench_stiffness
 
 if TYPE_CHECKING:
     from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
-
-# Names of the rows of a contact; the last three are rotations about the axes.
-_ROWS = (*CONTACT_ROWS["coulomb"], "torsion", "roll1", "roll2")
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ class GeometryPoint:
     @property
     def row_names(self) -> tuple[str, ...]:
         """Names of the rows, as ``contact.row``."""
-        return tuple(f"{self.name}.{row}" for row in _ROWS[: self.pair.width])
+        return tuple(f"{self.name}.{row}" for row in self.pair.rows)
 
     @property
     def distance(self) -> float:
@@ -73,18 +70,27 @@ class GeometryPoint:
         return self.gap + self.pair.margin
 
     def on_features(self, length: float) -> tuple[ProperPair, FeatureContact, bool]:
-        """Return the features that determine the contact, how they touch, and whether as the point says."""
-        pair = proper_pair(self.features, self.point, self.axes[0], self.pair.margin)
-        found = contact_of_features(pair, self.axes[0])
-        known = agrees(pair, found, FeatureContact(self.distance, self.point, self.axes[0]), length)
+        """Return the features that determine the contact, how they touch, and whether as the point says.
+
+        Where the surfaces are at the point, a smooth one gives the normal to begin with: normals of the narrow phase
+        may be wrong by 1 where an ellipsoid is 1e-9 m deep in a cylinder.
+        """
+        normal = self.axes[0]
+        if abs(self.distance) <= FEATURE_GAP * length:
+            for sign, feature in zip((1.0, -1.0), self.features):
+                own = feature.normal_at(self.point)
+                normal = normal if own is None else sign * own
+        pair = proper_pair(self.features, self.point, normal, self.pair.margin)
+        found = contact_of_features(pair, normal)
+        known = agrees(pair, found, FeatureContact(self.distance, self.point, normal), length)
         return pair, found, known and all(one.kind != "ridge" for one in self.features)
 
     def wrench(self, forces: Array) -> tuple[Array, Array]:
         """Return force (3,) [N] and moment (3,) [N m] on the second body by forces on the rows."""
-        width = self.pair.width
-        force = forces[: min(width, 3)] @ self.axes[: min(width, 3)]
-        lengths = np.array([self.pair.torsion, self.pair.rolling, self.pair.rolling])[: max(width - 3, 0)]
-        return force, (lengths * forces[3:]) @ self.axes[: len(lengths)]
+        force, moment = forces[:3] @ self.axes[: len(forces[:3])], np.zeros(3)
+        for (axis, length), part in zip(self.pair.turns, forces[3:]):
+            moment += length * part * self.axes[axis]
+        return force, moment
 
 
 class GeometryContacts:
@@ -186,11 +192,9 @@ class GeometryContacts:
             for k in range(min(width, 3)):
                 rates[own + k] = axes[k] @ velocity
                 bias[own + k] = axes[k] @ acceleration + change[k] @ velocity
-            for k, length in enumerate(
-                (one.pair.torsion, one.pair.rolling, one.pair.rolling)[: max(width - 3, 0)]
-            ):
-                rates[own + 3 + k] = length * axes[k] @ spin
-                bias[own + 3 + k] = length * (axes[k] @ turning + change[k] @ spin)
+            for row, (k, length) in zip(range(own + 3, one.rows.stop), one.pair.turns):
+                rates[row] = length * axes[k] @ spin
+                bias[row] = length * (axes[k] @ turning + change[k] @ spin)
         return rates, bias
 
     def rates(self, one: GeometryPoint, twist: Array) -> ContactRates:

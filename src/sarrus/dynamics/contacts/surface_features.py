@@ -67,6 +67,17 @@ class Feature(NamedTuple):
             return self.centre + self.axes @ (self.size * own) / np.linalg.norm(own)
         return self.centre + self.size[0] * m
 
+    def normal_at(self, point: Array) -> Array | None:
+        """Return the outward normal of a round surface at a point of it; None of faces, edges, corners and rims."""
+        way = point - self.centre
+        if self.kind == "ellipsoid":
+            way = self.axes @ ((self.axes.T @ way) / self.size**2)
+        elif self.kind not in ("point", "line") or self.size[0] == 0.0:
+            return None
+        elif self.kind == "line":
+            way = way - (way @ self.axes[:, 2]) * self.axes[:, 2]
+        return np.asarray(way / np.linalg.norm(way))
+
     @property
     def curvature(self) -> Curvature:
         """Radii of curvature and flat directions at the contact."""

@@ -218,22 +218,23 @@ def _rows_of_friction(system: System) -> dict[str, slice]:
 def _wrench(
     system: System, q: ArrayLike, t: float, contacts: Sequence[Contact], given: Sequence[Array]
 ) -> ContactWrench:
-    """Return the sum of forces (n, t1, t2, torsion) of contacts on one plane as a wrench."""
+    """Return the sum of forces along the rows of contacts on one plane as a wrench."""
     placed = (Pose(p, r) for p, r in zip(*system.body_placements(q, t)))
     poses = dict(zip(system.current_mechanism().bodies, placed))
     ground = poses[contacts[0].ground].rotation if contacts[0].ground in poses else np.eye(3)
     axes = np.array([(c.normal, c.tangent1, c.tangent2) for c in contacts]) @ ground.T
     points = np.array([poses[c.body].apply(c.point) if c.body in poses else c.point for c in contacts])
     points = points - np.array([[contact.radius] for contact in contacts]) * axes[:, 0]
-    centre, forces, torsion = points.mean(axis=0), np.zeros((len(contacts), 3)), 0.0
+    centre, forces, moments = points.mean(axis=0), *np.zeros((2, len(contacts), 3))
     for k, (force, contact) in enumerate(zip(given, contacts)):
         forces[k, : len(force[:3])] = force[:3]
-        torsion += contact.torsion * sum(force[3:])
+        for (axis, length), part in zip(contact.turns, force[3:]):
+            moments[k, axis] = length * part
     largest = float(np.abs(forces).max())
-    forces = np.einsum("kj,kjl->kl", forces, axes) @ axes[0].T
+    forces, moments = (np.einsum("kj,kjl->kl", part, axes) @ axes[0].T for part in (forces, moments))
     arms = (points - centre) @ axes[0].T
     total = forces.sum(axis=0)
-    moment = np.cross(arms, forces).sum(axis=0) + np.array([torsion, 0.0, 0.0])
+    moment = (np.cross(arms, forces) + moments).sum(axis=0)
     loaded = abs(total[0]) > IMPULSE_ROUNDING * largest
     pressure = read_only(forces[:, 0] @ arms[:, 1:] / total[0]) if loaded else None
     return ContactWrench(

@@ -29,7 +29,7 @@ def contacts(name: str, plan: SystemPlan, kernels: Kernels, natives: Natives) ->
     )
     texts = {
         "gap": "of each contact [m], negative below its plane",
-        "rates": "velocities of each row [m/s]: normal, positive where it opens, tangents, torsion",
+        "rates": "velocities of each row [m/s]: normal, positive where it opens, tangents, torsion, rolling",
         "bias": "of the derivatives of these: rows a + bias",
         "rows": "J by rows, rows x nv: forces r act by J' r",
     }

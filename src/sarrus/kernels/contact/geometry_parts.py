@@ -103,17 +103,14 @@ def fill_contact_rows(
         return
     _add_row(geometry, room, motion, parts, own, pair, first + 1, seen, tx, ty, tz, 0.0)
     _add_row(geometry, room, motion, parts, own, pair, first + 2, seen, sx, sy, sz, 0.0)
-    if width > 3:
+    if width == 4 or width == 6:
         _add_row(
             geometry, room, motion, parts, own, pair, first + 3, seen, nx, ny, nz, geometry.torsion[pair]
         )
     if width > 4:
-        _add_row(
-            geometry, room, motion, parts, own, pair, first + 4, seen, tx, ty, tz, geometry.rolling[pair]
-        )
-        _add_row(
-            geometry, room, motion, parts, own, pair, first + 5, seen, sx, sy, sz, geometry.rolling[pair]
-        )
+        rolling, last = geometry.rolling[pair], first + width - 1
+        _add_row(geometry, room, motion, parts, own, pair, last - 1, seen, tx, ty, tz, rolling)
+        _add_row(geometry, room, motion, parts, own, pair, last, seen, sx, sy, sz, rolling)
 
 
 @internal

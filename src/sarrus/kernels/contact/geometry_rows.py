@@ -201,11 +201,11 @@ def _resolve(geometry: GeometryTable, seen: ContactPoint, kept: StoredContact, w
     if width > 1:
         out[1] = kept.fx * tx + kept.fy * ty + kept.fz * tz
         out[2] = kept.fx * sx + kept.fy * sy + kept.fz * sz
-    if width > 3 and geometry.torsion[pair] > 0.0:
+    if width == 4 or width == 6:
         out[3] = (kept.mx * nx + kept.my * ny + kept.mz * nz) / geometry.torsion[pair]
     if width > 4:
-        out[4] = (kept.mx * tx + kept.my * ty + kept.mz * tz) / geometry.rolling[pair]
-        out[5] = (kept.mx * sx + kept.my * sy + kept.mz * sz) / geometry.rolling[pair]
+        out[width - 2] = (kept.mx * tx + kept.my * ty + kept.mz * tz) / geometry.rolling[pair]
+        out[width - 1] = (kept.mx * sx + kept.my * sy + kept.mz * sz) / geometry.rolling[pair]
 
 
 @internal
@@ -225,6 +225,8 @@ def keep_contacts(table: Table, h: float, m: int, kept: Slot, work: ContactWork)
             continue
         own, row = stored_contact_at(kept.kept + cl.N_KEPT * k), int(work.which[i])
         force, which, pair = work.impulses[i] / h, row - contact_table.first_rows[base + k], int(own.pair)
+        if geometry.widths[pair] == 5 and which > 2:  # no torsion
+            which += 1
         nx, ny, nz = own.nx, own.ny, own.nz
         tx, ty, tz = tangent(nx, ny, nz)
         if which == 2 or which == 5:

@@ -18,6 +18,8 @@ from sarrus.kernels.integrate.tolerances import (
     DIGITS_OF_COORDINATES,
     EXACT_GAP_EVENT,
     GAP_EVENT_UNIT,
+    STOP_APPROACH,
+    STOP_NEAR,
     UNSEEN_EVENT,
     ZERO_GAP_EVENT,
 )
@@ -123,6 +125,9 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
             stop = terminal or (stop and found[k] == earliest)
             earliest, ends = found[k], True
     near = table.settings.event_tolerance
+    if ends and earliest > STOP_NEAR * near and _stops_sliding(table, found, earliest):
+        state.before_event = x[clock] + STOP_APPROACH * earliest
+        return False, True
     while ends:
         if not stop and earliest > 4.0 * near:
             state.before_event = x[clock] + earliest - 2.0 * near
@@ -147,6 +152,24 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
             row[1] = x[clock] + found[k]
             state.logged += 1.0
     return stop, False
+
+
+@internal
+def _stops_sliding(table: Table, found: Floats, earliest: float):
+    """Return True if a contact with two or more rows of friction stops at ``earliest``, in a step with implicit stages.
+
+    The direction of its friction turns ever faster towards the stop (with rolling friction as a power of the time
+    left), and stages at the instant itself are wrong by a part of the slip that is left.
+    """
+    if not exists(table.contact_table) or table.n_implicit_stages == 0 or table.n_errors == 0:
+        return False
+    contact_table = table.contact_table
+    first = la.event_count(table) - table.n_event_functions + contact_table.contacts + contact_table.stops
+    for k in range(contact_table.contacts):
+        slides = contact_table.modes[k] == tl.SLIDING and contact_table.sizes[k] > 2
+        if slides and found[first + k] == earliest:
+            return True
+    return False
 
 
 @internal

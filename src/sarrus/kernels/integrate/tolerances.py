@@ -48,6 +48,12 @@ EXACT_SPEED_OF_MODES = 1e-6
 # [corrections] Corrections of positions and velocities at most.
 MODES_CORRECTIONS = 2
 
+# [1, of the time to the stop of a sliding contact] An implicit step before the stop ends here.
+STOP_APPROACH = 0.9
+
+# [1, of the tolerance of instants of events] A step over the stop of a sliding contact is no longer.
+STOP_NEAR = 1e3
+
 # [1, units of the event function] An event function that begins below zero may not fall below it: for gaps
 # that is twenty times `ARRIVED`, for speeds twenty times `STILL`.
 UNSEEN_EVENT = -2e3

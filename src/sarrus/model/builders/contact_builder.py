@@ -40,6 +40,7 @@ class ContactBuilder(Description):
         active: bool = False,
         radius: float | None = None,
         torsion: float = 0.0,
+        rolling: float = 0.0,
         static_coefficient: float | None = None,
         impact_law: str = "newton",
     ) -> Contact:
@@ -64,8 +65,12 @@ class ContactBuilder(Description):
         friction_coefficient : μ ≥ 0. Required for "coulomb". For "stick" it is recorded for control laws with friction
             cones and limits nothing. Default: the coefficient of the geom, if there is one.
         radius : radius [m] of a ball about the point, which touches with its surface and can roll; "coulomb" only.
-        torsion : length l [m] of torsional friction about the normal, in the friction cone
-            ‖(λ_t, λ_torsion / l)‖ ≤ μ λ_n; "coulomb" only. 0: no torsional friction.
+        torsion, rolling : lengths [m] of friction against rotation relative to the ground, about the normal and about
+            both tangents; "coulomb" only. 0: no such friction. One cone limits force and moments,
+            ‖(F_t, M_n / torsion, M_t / rolling)‖ ≤ μ λ_n, and what slides has them opposite to
+            (v_t, torsion ω_n, rolling ω_t): as ``condim`` 4 and 6 of MuJoCo with elliptic cones. A wheel or ball that
+            only rolls resists with the moment μ λ_n rolling at most, less where a tangential force acts. With μ = 0
+            the cone has no room for moments either; this is an error.
         static_coefficient : coefficient of static friction, ≥ μ; "coulomb" only, by default μ.
         restitution : coefficient e of the impact law, from 0 to 1.
         impact_law : "newton": the normal velocity after an impact is −e times the one before. "poisson": the normal
@@ -75,8 +80,9 @@ class ContactBuilder(Description):
         active : whether the contact is closed at the start. The tangential rows then hold the point at its place in
             the reference pose; `sarrus.dynamics.impacts.activity.switch_on` anchors it elsewhere.
 
-        Rows: "n", the gap [m], with the normal force λ_n ≥ 0 [N] as multiplier; with friction also "t1", "t2", and
-        with torsional friction "torsion". While the contact is open its rows are zero.
+        Rows: "n", the gap [m], with the normal force λ_n ≥ 0 [N] as multiplier; with friction also "t1", "t2", with
+        torsional friction "torsion", and with rolling friction "roll1" and "roll2": velocities length · ω [m/s] and
+        forces moment / length [N]. While the contact is open its rows are zero.
         `sarrus.dynamics.impacts.activity` switches contacts and measures gaps,
         `sarrus.dynamics.impacts.impacts.impact` gives the velocities after a touchdown. Redundant contacts are legal.
 
@@ -94,12 +100,20 @@ class ContactBuilder(Description):
             place, ground, friction, friction_coefficient, restitution, impact_law, active, label
         )
         if friction == "coulomb":
-            surface |= _ball(place.radius if radius is None else radius, torsion, label)
+            radius = place.radius if radius is None else radius
+            for what, number in (("radius", radius), ("torsion", torsion), ("rolling", rolling)):
+                surface[what] = checks.nonnegative(number, what, label)
             surface["static_coefficient"] = checks.static_coefficient(
                 static_coefficient, surface["friction_coefficient"], label
             )
-        elif radius or torsion or static_coefficient is not None:
-            raise fault(label, "radius, torsion and static_coefficient are for friction='coulomb'")
+            if (torsion or rolling) and not (static_coefficient or surface["friction_coefficient"]):
+                raise fault(
+                    label,
+                    "torsion and rolling bound moments by friction_coefficient times a length, which is 0 here; "
+                    "give a friction_coefficient > 0, or leave both out",
+                )
+        elif radius or torsion or rolling or static_coefficient is not None:
+            raise fault(label, "radius, torsion, rolling and static_coefficient are for friction='coulomb'")
         else:
             plane = plane.raised(place.radius)
             surface["raised"] = place.radius
@@ -228,14 +242,6 @@ def _surface(
         "restitution": checks.fraction(restitution, "restitution", label),
         "active": bool(checks.activity(active, label)),
         "impact_law": impact_law,
-    }
-
-
-def _ball(radius: float, torsion: float, label: Label) -> dict[str, float]:
-    """Return the checked lengths radius and torsion [m] of a contact with Coulomb friction."""
-    return {
-        "radius": checks.nonnegative(radius, "radius", label),
-        "torsion": checks.nonnegative(torsion, "torsion", label),
     }
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.model.builders.contact_builder import ContactBuilder
-from sarrus.model.mechanism.elements import WORLD, Contact
+from sarrus.model.builders.geometry_contacts import friction_of, pair_in_file
+from sarrus.model.mechanism.elements import WORLD, Contact, Geom
 from sarrus.model.mechanism.faults import Label, check_name, fault
 from sarrus.model.mechanism.surface_contacts import balls
 
@@ -36,7 +38,8 @@ class FloorContactBuilder(ContactBuilder):
             of the world if the file has no plane.
         geoms : names of geoms; by default all spheres, capsules and boxes of the file that are not fixed to the body
             of the floor.
-        friction_coefficient : for all contacts; by default the larger one of the geom and the floor, as in MuJoCo.
+        friction_coefficient : for all contacts; by default that of the geom and the floor by MuJoCo's rules, as in
+            `add_geometry_contacts`. Torsional and rolling friction follow the file (``condim`` 4 and 6).
         restitution, impact_law : for all contacts, as in `add_contact`.
 
         Returns the contacts: NAME of a sphere, NAME.1 and NAME.2 at the ends of a capsule, NAME.1 … NAME.8 at the
@@ -47,16 +50,16 @@ class FloorContactBuilder(ContactBuilder):
         and ``floor`` is not given, and if no friction coefficient is known.
         """
         label = Label("floor", floor or WORLD)
-        ground, normal, offset, sliding = self._floor(floor, label)
+        ground, normal, offset, plane = self._floor(floor, label)
         chosen = self._touching(ground, label) if geoms is None else list(geoms)
         added = []
         for name in chosen:
             check_name("geom", name, self.geoms, label, name)
             geom = self.geoms[name]
-            known = [x for x in (geom.friction, sliding) if x is not None]
-            if friction_coefficient is None and not known:
-                raise fault(label, f"the file has no friction of {name!r}: give friction_coefficient", name)
-            mu = max(known) if friction_coefficient is None else friction_coefficient
+            pair = pair_in_file(self, geom, plane or _unknown_floor(geom))
+            if friction_coefficient is not None:
+                pair = replace(pair, condim=max(pair.condim, 3))
+            mu, torsion, rolling = friction_of(pair, friction_coefficient, label)
             if geom.kind not in CONTACT_SHAPES:
                 raise fault(
                     label,
@@ -77,12 +80,14 @@ class FloorContactBuilder(ContactBuilder):
                     restitution=restitution,
                     impact_law=impact_law,
                     radius=radius,
+                    torsion=torsion,
+                    rolling=rolling,
                 )
                 added.append(contact)
         return tuple(added)
 
-    def _floor(self, floor: str | None, label: Label) -> tuple[str, Array, float, float | None]:
-        """Return the body of the floor, the normal and offset of the plane on it, and its friction coefficient."""
+    def _floor(self, floor: str | None, label: Label) -> tuple[str, Array, float, Geom | None]:
+        """Return the body of the floor, the normal and offset of the plane on it, and the plane if it is a geom."""
         planes = [name for name, geom in self.geoms.items() if geom.kind == "plane"]
         if floor is None and len(planes) > 1:
             raise fault(label, f"there are several planes, choose one of {', '.join(map(repr, planes))}")
@@ -92,7 +97,7 @@ class FloorContactBuilder(ContactBuilder):
         check_name("plane", name, planes, label, name)
         geom = self.geoms[name]
         normal = geom.pose.rotation[:, 2]
-        return geom.body, normal, float(normal @ geom.pose.position), geom.friction
+        return geom.body, normal, float(normal @ geom.pose.position), geom
 
     def _touching(self, ground: str, label: Label) -> list[str]:
         """Return the geoms that can touch the floor."""
@@ -104,3 +109,8 @@ class FloorContactBuilder(ContactBuilder):
         if not names:
             raise fault(label, "the file has no sphere, capsule or box that collides and could touch it")
         return names
+
+
+def _unknown_floor(geom: Geom) -> Geom:
+    """Return a floor of which nothing is known: the friction is that of the geom."""
+    return Geom(WORLD, WORLD, "plane", np.zeros(3), torsion=0.0, rolling=0.0, priority=geom.priority)

@@ -271,22 +271,9 @@ class GeometryBuilder(Description):
                     f"geom {name!r} ({geom.kind}) has no points in the file: name geoms that have",
                     name,
                 )
-        own = {frozenset((pair.geom1, pair.geom2)): pair for pair in self.geom_pairs.values()}
-        pair = own.get(frozenset((one, other))) or _combined(self.geoms[one], self.geoms[other])
-        mu = pair.friction if coefficient is None else coefficient
-        if np.isnan(mu):
-            raise fault(
-                label, f"the file has no friction of {one!r} and {other!r}: give friction_coefficient", one
-            )
-        lengths = (0.0, 0.0)
-        if pair.condim == 1:
-            mu = 0.0
-        elif mu > 0.0:
-            lengths = (
-                pair.torsion / mu if pair.condim > 3 else 0.0,
-                pair.rolling / mu if pair.condim > 4 else 0.0,
-            )
-        return GeometryContact(f"{one}-{other}", one, other, float(mu), *lengths, restitution, pair.margin)
+        pair = pair_in_file(self, self.geoms[one], self.geoms[other])
+        mu, torsion, rolling = friction_of(pair, coefficient, label)
+        return GeometryContact(f"{one}-{other}", one, other, mu, torsion, rolling, restitution, pair.margin)
 
 
 def hull(points: Array) -> Array:
@@ -294,6 +281,27 @@ def hull(points: Array) -> Array:
     from scipy.spatial import ConvexHull  # here: it takes long to import
 
     return np.asarray(ConvexHull(points).simplices, dtype=float)
+
+
+def pair_in_file(description: Description, one: Geom, other: Geom) -> GeomPair:
+    """Return the contact parameters of two geoms: those of their pair in the file, else combined from both."""
+    own = {frozenset((pair.geom1, pair.geom2)): pair for pair in description.geom_pairs.values()}
+    return own.get(frozenset((one.name, other.name))) or _combined(one, other)
+
+
+def friction_of(pair: GeomPair, coefficient: float | None, label: Label) -> tuple[float, float, float]:
+    """Return μ, by default that of the file, and the lengths of torsional and rolling friction in its cone [m].
+
+    MuJoCo bounds moments by its numbers times λ_n, so the lengths are these numbers divided by μ.
+    """
+    mu = pair.friction if coefficient is None else coefficient
+    if np.isnan(mu):
+        names = f"{pair.geom1!r} and {pair.geom2!r}"
+        raise fault(label, f"the file has no friction of {names}: give friction_coefficient", pair.geom1)
+    if pair.condim == 1 or mu == 0.0:
+        return 0.0, 0.0, 0.0
+    torsion, rolling = pair.torsion if pair.condim > 3 else 0.0, pair.rolling if pair.condim > 4 else 0.0
+    return float(mu), torsion / mu, rolling / mu
 
 
 def _combined(one: Geom, other: Geom) -> GeomPair:

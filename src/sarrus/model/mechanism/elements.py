@@ -41,6 +41,8 @@ CONTACT_ROWS: dict[str, tuple[str, ...]] = {
     "frictionless": ("n",),
     "coulomb": ("n", "t1", "t2"),
 }
+# Rows of friction against rotation about the normal and about both tangents.
+TURNING_ROWS: tuple[str, ...] = ("torsion", "roll1", "roll2")
 # Laws of restitution: Newton's for velocities, Poisson's for impulses.
 IMPACT_LAWS: tuple[str, ...] = ("newton", "poisson")
 
@@ -108,16 +110,47 @@ class GeomPair:
     margin: float
 
 
+def turning_axes(width: int) -> tuple[int, ...]:
+    """Return the axes of the rows of friction against rotation of a contact with ``width`` rows.
+
+    0 is the normal (torsion), 1 and 2 are the tangents (rolling). Four rows have torsion, five rolling, six both.
+    """
+    return {4: (0,), 5: (1, 2), 6: (0, 1, 2)}.get(width, ())
+
+
+class TurningFriction:
+    """A contact with friction against rotation in its cone: lengths ``torsion`` and ``rolling`` [m], zero without."""
+
+    torsion: float
+    rolling: float
+
+    @property
+    def friction_rows(self) -> int:
+        """Number of rows with a normal force and friction: 3 to 6."""
+        return 3 + (self.torsion > 0.0) + 2 * (self.rolling > 0.0)
+
+    @property
+    def turns(self) -> tuple[tuple[int, float], ...]:
+        """Axis (see `turning_axes`) and length [m] of each row of friction against rotation."""
+        lengths = self.torsion, self.rolling, self.rolling
+        return tuple((axis, lengths[axis]) for axis in turning_axes(self.friction_rows))
+
+    @property
+    def turning_rows(self) -> tuple[str, ...]:
+        """Names of the rows of friction against rotation."""
+        return tuple(TURNING_ROWS[axis] for axis, _ in self.turns)
+
+
 @dataclass(frozen=True)
-class GeometryContact:
+class GeometryContact(TurningFriction):
     """A contact of two geoms at their closest points, found anew in each configuration.
 
     ``torsion`` and ``rolling`` are the lengths l [m] of torsional and rolling friction in the cone, zero without such
     friction: the moment is at most μ l λ_n. The surfaces keep a distance of ``margin`` [m]. ``width`` is the number of
-    rows: the normal, two tangents, torsion, two of rolling. ``static_coefficient`` bounds sticking; None: the
-    coefficient of sliding. ``closed_form`` True: the gap is an expression in q at fixed places
-    (`sarrus.model.mechanism.surface_contacts`). False: a narrow phase finds the places in each time step. None: True
-    if all pairs have a closed form.
+    rows: the normal, two tangents, torsion, two of rolling; only the normal without friction. ``static_coefficient``
+    bounds sticking; None: the coefficient of sliding. ``closed_form`` True: the gap is an expression in q at fixed
+    places (`sarrus.model.mechanism.surface_contacts`). False: a narrow phase finds the places in each time step. None:
+    True if all pairs have a closed form.
     """
 
     name: str
@@ -135,9 +168,12 @@ class GeometryContact:
     @property
     def width(self) -> int:
         """Number of rows."""
-        if self.friction_coefficient == 0.0:
-            return 1
-        return 6 if self.rolling else 4 if self.torsion else 3
+        return 1 if self.friction_coefficient == 0.0 else self.friction_rows
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """Names of the rows of each contact point."""
+        return (*CONTACT_ROWS["coulomb"], *self.turning_rows)[: self.width]
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,17 +267,18 @@ class OnPlane:
 
 
 @dataclass(frozen=True, eq=False)
-class Contact(OnPlane):
+class Contact(TurningFriction, OnPlane):
     """A unilateral contact of a point of ``body`` with a plane of ``ground``.
 
     ``point`` [m] is in axes of the body; ``origin`` [m], a point of the plane, and the unit vectors ``normal``
     (away from the ground), ``tangent1`` and ``tangent2`` = normal × tangent1 are in axes of the ground.
     ``friction`` is "coulomb", limited by μ = ``friction_coefficient``, or "stick" or "frictionless", for which μ is
     recorded only. ``active`` tells whether the contact is closed at the start. A ``radius`` [m] makes the point the
-    centre of a ball that touches with its surface. ``torsion`` is the length [m] of torsional friction in the friction
-    cone, zero without torsional friction; ``static_coefficient`` bounds sticking. ``restitution`` is the coefficient of
-    the ``impact_law``, Newton's or Poisson's. ``raised`` is the radius [m] of a ball whose centre is the point of a
-    contact with "stick" or "frictionless": ``origin`` is this height above the ground.
+    centre of a ball that touches with its surface. ``torsion`` and ``rolling`` are the lengths [m] of torsional and
+    rolling friction in the friction cone, zero without such friction; ``static_coefficient`` bounds sticking.
+    ``restitution`` is the coefficient of the ``impact_law``, Newton's or Poisson's. ``raised`` is the radius [m] of a
+    ball whose centre is the point of a contact with "stick" or "frictionless": ``origin`` is this height above the
+    ground.
     """
 
     name: str
@@ -258,6 +295,7 @@ class Contact(OnPlane):
     active: bool = False
     radius: float = 0.0
     torsion: float = 0.0
+    rolling: float = 0.0
     static_coefficient: float | None = None
     impact_law: str = "newton"
     raised: float = 0.0
@@ -269,8 +307,8 @@ class Contact(OnPlane):
 
     @property
     def row_names(self) -> tuple[str, ...]:
-        """Names of the rows, as ``contact.row``: n; with friction t1 and t2; with torsional friction torsion."""
-        rows = CONTACT_ROWS[self.friction] + (("torsion",) if self.torsion else ())
+        """Names of the rows, as ``contact.row``: n; with friction t1 and t2; torsion; roll1 and roll2."""
+        rows = CONTACT_ROWS[self.friction] + self.turning_rows
         return tuple(f"{self.name}.{row}" for row in rows)
 
     @property

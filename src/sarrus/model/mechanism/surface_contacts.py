@@ -19,7 +19,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.model.mechanism.contact_features import Feature, box_features, rims
-from sarrus.model.mechanism.elements import CONTACT_ROWS, Geom, GeometryContact
+from sarrus.model.mechanism.elements import Geom, GeometryContact
 
 # Kinds that a ball touches at one place, and kinds that touch a plane like balls about fixed points.
 AROUND = ("plane", "sphere", "capsule", "box", "cylinder")
@@ -58,8 +58,7 @@ class SurfaceContact:
     @property
     def row_names(self) -> tuple[str, ...]:
         """Names of the rows, as ``contact.row``: n; with friction t1 and t2; torsion; roll1 and roll2."""
-        rows = (*CONTACT_ROWS["coulomb"], "torsion", "roll1", "roll2")[: self.pair.width]
-        return tuple(f"{self.name}.{row}" for row in rows)
+        return tuple(f"{self.name}.{row}" for row in self.pair.rows)
 
 
 def balls(geom: Geom) -> list[tuple[Array, float]]:

@@ -60,8 +60,8 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
     """Tell whether runs with the contacts and stops of a system can step in lanes.
 
     Not among them: contacts that a narrow phase finds, contacts that always stick, dry friction of joints and tendons,
-    opposite flanks, torsional friction, static friction above sliding friction, Poisson's law of restitution, places on
-    features of surfaces.
+    opposite flanks, torsional and rolling friction, static friction above sliding friction, Poisson's law of
+    restitution, places on features of surfaces.
     """
     contacts = system.equations.friction_contacts
     plain = all(

@@ -34,11 +34,12 @@ def meetings_in_closed_form(system: Evaluations, motion: RecordedMotion) -> Cont
             sample = k
             seen = frames(system.pack(motion.q[k], t=float(motion.t[k]))).reshape(-1, 13)
         place, axes = places[j], seen[j, 4:].reshape(3, 3)
-        found = np.zeros(6)
-        found[: place.pair.width] = motion.contact_forces[k, starts[j] :][: place.pair.width]
-        lengths = np.array([place.pair.torsion, place.pair.rolling, place.pair.rolling])
+        forces, found = motion.contact_forces[k, starts[j] :][: place.pair.width], np.zeros(6)
+        found[: len(forces[:3])] = forces[:3]
+        for (axis, length), force in zip(place.pair.turns, forces[3:]):
+            found[3 + axis] = length * force
         sign = 1.0 if place.geom.name == place.pair.geom2 else -1.0
         row[:3] = k, names.index(place.pair.name), seen[j, 0]
         row[3:6], row[6:9] = seen[j, 1:4], sign * axes[0]
-        row[9:12], row[12:] = sign * found[:3] @ axes, sign * (lengths * found[3:]) @ axes
+        row[9:12], row[12:] = sign * found[:3] @ axes, sign * found[3:] @ axes
     return ContactLog(names, read_only(table))

@@ -42,14 +42,14 @@ class ContactRows:
 class ContactEquations:
     """A contact with Coulomb friction or a rope: its gap [m] and the velocities of its rows, independent of activity.
 
-    ``rates`` are the velocities along the normal (positive: opening) and along the tangents [m/s], then the torsion;
+    ``rates`` are the velocities along the normal (positive: opening) and along the tangents [m/s], then of rotations;
     ``bias`` is the part of their derivatives without accelerations. The contact is not among the constraints. The
     restitution belongs to the ``impact_law``, "newton" or "poisson", see `sarrus.dynamics.impacts.restitution`.
     ``opposite_flank`` is the name of the opposite flank of a gearing, "" without one: at most one of two flanks pushes,
     however small the backlash. ``kind`` is "contact", or "rope" for a limit of the length of a tendon, which has one
     row, and a second one with friction at a wrap; ``grip`` is tanh(μθ/2) then. ``place`` are the coordinates [m] of the
     point, or of the centre of the ball, on the plane along the tangents; None on other surfaces. ``rolls`` tells that
-    the velocities of the rows with friction are not the rates of ``place``: a ball rolls, and torsion turns. A contact
+    the velocities of the rows with friction are not the rates of ``place``: a ball rolls, and some rows turn. A contact
     on features of surfaces (corner, edge, rim) has a ``border``: where it is positive the gap is `OUT_OF_REACH`; a
     closed contact opens where it becomes 1. ``held_gap`` is the gap that goes on smoothly beyond. Steps of runs by
     events are shorter than 1/``hurry`` [s], so that features which come and go are not missed; the first place of a

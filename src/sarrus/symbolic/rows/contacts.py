@@ -14,7 +14,7 @@ import numpy as np
 from sarrus.kernels.contact.tolerances import OUT_OF_REACH
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.contact_features import Corner, Edges
-from sarrus.model.mechanism.elements import Contact, Geom
+from sarrus.model.mechanism.elements import Contact, Geom, TurningFriction
 from sarrus.model.mechanism.gearing import Gearing
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
 from sarrus.symbolic.equations.equations import ContactEquations, Equations
@@ -180,9 +180,9 @@ def _on_plane(contact: Contact, frames: JetFrames) -> ContactKinematics:
     height = dot(d, axes[0])
     arm = -contact.radius * axes[0].value
     ways = [axis.value for axis in axes]
-    rates = _rates(frames, contact, d, arm, ways, (contact.torsion, 0.0))
+    rates = _rates(frames, contact, d, arm, ways, contact)
     rates[0] = height.rate  # the same velocity, in fewer operations
-    rolls = contact.radius > 0.0 or contact.torsion > 0.0
+    rolls = contact.radius > 0.0 or bool(contact.turns)
     return ContactKinematics(
         height.value - contact.radius, rates, centre.value + arm, ways, _place(d, ways), rolls
     )
@@ -201,7 +201,7 @@ def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) 
         across = tangents(found.normal, _usual_normal(place, mechanism))
         ways = [axes @ way for way in (found.normal, *across)]
     arm = axes @ (found.arm - pair.margin * found.normal)
-    rates = _rates(frames, place, d, arm, ways, (pair.torsion, pair.rolling))
+    rates = _rates(frames, place, d, arm, ways, pair)
     plane = base.kind == "plane"
     rolls = not plane or place.centre is None or place.radius + pair.margin > 0.0 or pair.width > len(ways)
     return ContactKinematics(
@@ -229,7 +229,7 @@ def _on_box(place: SurfaceContact, frames: JetFrames, pairs: dict[str, PlacedBox
     assert isinstance(feature, Corner | Edges)
     found = boxes.contact(feature)
     ways, arm = [axes @ way for way in found.axes], axes @ (found.arm - pair.margin * found.axes[0])
-    rates = _rates(frames, place, d, arm, ways, (pair.torsion, pair.rolling))
+    rates = _rates(frames, place, d, arm, ways, pair)
     gap = found.gap - pair.margin
     hurry = None
     if first:
@@ -268,21 +268,16 @@ def _rates(
     d: Jet,
     arm: ca.SX,
     ways: Sequence[ca.SX],
-    lengths: tuple[float, float],
+    law: TurningFriction,
 ) -> ca.SX:
-    """Return the velocities of the rows along n, t1, t2 [m/s], and of the rotations about these, times lengths [m].
+    """Return the velocities of the rows along n, t1, t2, and of the rotations with friction, times lengths [m/s].
 
     d is the vector between the reference points of the two bodies; the contact point is at ``arm`` from the end of d.
     """
     motion, spin = _relative_motion(frames, element, d)
     slip = motion + cross(spin, arm)
-    torsion, rolling = lengths
     rows = [ca.dot(slip, way) for way in ways]
-    if torsion or rolling:
-        rows.append(torsion * ca.dot(spin, ways[0]))
-    if rolling:
-        rows += [rolling * ca.dot(spin, way) for way in ways[1:]]
-    return ca.vertcat(*rows)
+    return ca.vertcat(*rows, *(length * ca.dot(spin, ways[axis]) for axis, length in law.turns))
 
 
 def _relative_motion(frames: JetFrames, element: ContactElement, d: Jet) -> tuple[ca.SX, ca.SX]:

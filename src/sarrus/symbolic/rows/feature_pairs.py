@@ -17,6 +17,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from sarrus.model.mechanism.elements import turning_axes
 from sarrus.symbolic.kinematics.frames import Frames
 from sarrus.symbolic.kinematics.kinematics import cross
 
@@ -99,7 +100,8 @@ def feature_pair_motion(frames: Frames, shape: FeatureShape, pair: ca.SX) -> Pai
     ]
     spin = frames.turning(shape.bodies[1]).rate - frames.turning(shape.bodies[0]).rate
     rows = [ca.dot(axis, speeds[1] - speeds[0]) for axis in axes]
-    rows += [length * ca.dot(axis, spin) for length, axis in zip((given[7], given[8], given[8]), axes)]
+    lengths = given[7], given[8], given[8]
+    rows += [lengths[k] * ca.dot(axes[k], spin) for k in turning_axes(shape.width)]
     place = [ca.dot(way, fixed[1] - fixed[0]) for way in start[1:]]
     return PairMotion(gap - given[6], ca.vertcat(*place), ca.vertcat(*rows[: shape.width]), n)
 

@@ -15,7 +15,7 @@ from sarrus.model.builders.geometry_contacts import hull
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.formats.mjcf_writer.attributes import numbers, refused
 from sarrus.model.formats.mjcf_writer.mjcf_document import NO_CONTACT, Document, place
-from sarrus.model.mechanism.elements import Contact, Geom, first_on_planes
+from sarrus.model.mechanism.elements import Contact, Geom, GeometryContact, first_on_planes
 from sarrus.model.mechanism.pose import Pose
 
 CHOICES = ("refuse", "ignore", "geoms")
@@ -64,7 +64,11 @@ def add_geometry_contacts(document: Document) -> None:
                 _add_geom(document, mechanism.geoms[name], names[name])
         sliding = contact.friction_coefficient
         lengths = [sliding * contact.torsion, *[sliding * contact.rolling] * 2]
-        given = {"geom1": names[contact.geom1], "geom2": names[contact.geom2], "condim": str(contact.width)}
+        given = {
+            "geom1": names[contact.geom1],
+            "geom2": names[contact.geom2],
+            "condim": _condim(sliding, contact),
+        }
         given |= {"friction": numbers([sliding, sliding, *lengths]), "margin": repr(contact.margin)}
         SubElement(document.section("contact"), "pair", given)
 
@@ -103,9 +107,9 @@ def add_contacts(document: Document, moving: Mapping[str, bool], radius: float) 
             _add_plane(document, contact, planes[first])
         _add_sphere(document, contact, radius)
         sliding = _coefficient(contact)
-        condim = "1" if sliding == 0.0 else "4" if contact.torsion else "3"
-        pair = {"geom1": contact.name, "geom2": planes[first], "condim": condim}
-        friction = numbers([sliding, sliding, _torsion(contact), _ROLLING, _ROLLING])
+        pair = {"geom1": contact.name, "geom2": planes[first], "condim": _condim(sliding, contact)}
+        torsion, rolling = _lengths(contact)
+        friction = numbers([sliding, sliding, torsion, rolling, rolling])
         SubElement(document.section("contact"), "pair", pair | {"friction": friction})
 
 
@@ -126,12 +130,20 @@ def _add_sphere(document: Document, contact: Contact, radius: float) -> None:
         centre = contact.point + radius * (mechanism.reference_pose(contact.body).rotation.T @ normal)
     size = repr(contact.radius or radius)
     given = {"name": contact.name, "type": "sphere", "size": size, "pos": numbers(centre)}
-    friction = {"friction": numbers([_coefficient(contact), _torsion(contact), _ROLLING])}
+    friction = {"friction": numbers([_coefficient(contact), *_lengths(contact)])}
     SubElement(document.bodies[contact.body], "geom", given | friction | NO_CONTACT)
 
 
-def _torsion(contact: Contact) -> float:
-    return _coefficient(contact) * contact.torsion if contact.torsion else _TORSION
+def _condim(sliding: float, contact: Contact | GeometryContact) -> str:
+    """Return MuJoCo's number of rows, which with rolling friction has torsional friction too, zero here or not."""
+    return "1" if sliding == 0.0 else "6" if contact.rolling else "4" if contact.torsion else "3"
+
+
+def _lengths(contact: Contact) -> tuple[float, float]:
+    """Return MuJoCo's torsional and rolling friction [m]: of the normal force, its defaults where there is none."""
+    if not contact.turns:
+        return _TORSION, _ROLLING
+    return _coefficient(contact) * contact.torsion, _coefficient(contact) * (contact.rolling or _ROLLING)
 
 
 def _coefficient(contact: Contact) -> float:
