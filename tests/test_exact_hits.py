@@ -128,3 +128,29 @@ def test_spheres_of_a_file_bounce_between_two_walls() -> None:
         )
     found = last(sr.System(m), [0.4], [1.7], 400.3 * 0.8 / 1.7)
     assert abs(found[0] - 0.1 - between(0.3, 1.7, 400.3 * 0.8 / 1.7, 0.8)) < 1e-11
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_body_that_sticks_in_its_hit_leaves_by_newtons_law(seed: int) -> None:
+    """The kernel's rebound is that of `impact`; the point of contact has the velocity −e u_n along the normal alone."""
+    random = np.random.default_rng(seed)
+    mechanism, e = sr.Mechanism("stone"), 0.3 + 0.1 * seed
+    mechanism.add_body("stone", 1.0, inertia=0.04 + 0.03 * random.random(3))
+    mechanism.add_joint("float", "free", "world", "stone")
+    corner = 0.2 * random.standard_normal(3)
+    mechanism.add_contact("floor", "stone", corner, friction="stick", restitution=e)
+    system = sr.System(mechanism)
+    turn = random.standard_normal(4)
+    q = np.array([0, 0, 0.8, *turn / np.linalg.norm(turn)])
+    v = np.array([0.1, 0.2, 0.0, *0.2 * random.standard_normal(3)])
+    exact: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-13, "every": None, "error_estimate": False}
+    hit = sr.simulate(system, q, v, duration=1.0, **exact).switches[0]
+    assert hit.bounced == ("floor",)
+    before = sr.simulate(system, q, v, duration=hit.time, switching=False, **exact)
+    after = sr.simulate(system, q, v, duration=hit.time + 1e-9, **exact).v[-1]
+    struck = sr.impact(system, before.q[-1], before.v[-1], closing=["floor"])
+    np.testing.assert_allclose(after, struck.v, rtol=0, atol=1e-7)
+    assert hit.energy_loss == pytest.approx(struck.energy_loss, abs=1e-10)
+    rotation = system.body_placements(before.q[-1])[1][0]
+    leaves, came = ((w[:3] + rotation @ np.cross(w[3:], corner)) for w in (np.array(struck.v), before.v[-1]))
+    np.testing.assert_allclose(leaves, [0, 0, -e * came[2]], rtol=0, atol=1e-9)
