@@ -9,7 +9,6 @@ import casadi as ca
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import ArgumentError
 from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
 from sarrus.dynamics.contacts.contact_functions import (
@@ -22,7 +21,7 @@ from sarrus.dynamics.contacts.contact_state import below_its_plane
 from sarrus.dynamics.contacts.geometry_arrays import GeometryArrays
 from sarrus.dynamics.contacts.limited_friction import require_limited_friction
 from sarrus.dynamics.contacts.model_contacts import write_model_contacts
-from sarrus.dynamics.contacts.rope_texts import LIFTS
+from sarrus.dynamics.contacts.rope_texts import begins_too_deep
 from sarrus.dynamics.contacts.row_derivatives import contact_tangent
 from sarrus.dynamics.contacts.tolerances import CLOSED_OF_FLANKS
 from sarrus.dynamics.impacts.collisions import no_answer
@@ -81,6 +80,7 @@ class ContactRun:
         contacts, limits = system.equations.friction_contacts, joint_limits(system)
         self.names = contact_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
+        self._step = 0.0  # of a run in steps of time [s]
         self.hits: list[tuple[float, int, float]] = []  # times at which stops were met, with their bounds
         self.contact_table = contact_table = tl.ContactTable.zeros()
         size = system.characteristic
@@ -198,25 +198,26 @@ class ContactRun:
         self.contact_table.motion, self.contact_table.gaps = self._motion.address, self._gaps.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
-        """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
+        """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ].
+
+        A step in time may end below a plane, by less than the way of the fastest body within the step: the next step
+        lifts it. Runs in steps begin from such states, too.
+        """
+        deep = AT_BOUND * self.system.characteristic.length
+        if self._step > 0.0:
+            deep = max(deep, self._step * self._speed(x) * self.system.characteristic.length)
         if self.geometry_run is not None:
-            self._refuse_overlap(x, what)
+            self._refuse_overlap(x, what, deep)
         if self.contact_table.contacts == 0:
             return
-        gaps, deep = self._gaps(x), AT_BOUND * self.system.characteristic.length
+        gaps, mechanism = self._gaps(x), self.system.mechanism
         worst = int(np.argmin(gaps))
         if not gaps[worst] >= -deep:
-            one, mechanism = contact_elements(self.system)[worst], self.system.mechanism
-            name = one.name
+            one = contact_elements(self.system)[worst]
             if one.rope or one.opposite_flank >= 0:
                 raise below_its_plane(self.system, one, float(gaps[worst]), what)
-            if mechanism is not None and name not in mechanism.contacts:
-                raise self._overlapping(what, name, -gaps[worst], LIFTS)
-            raise ArgumentError(
-                f"{self.system.name}: {what}contact {name!r} begins {-gaps[worst]:.3g} m below its plane; raise the "
-                f"body, gaps may be {-deep:.1g} m at the least{LIFTS}",
-                element=name,
-            )
+            plane = mechanism is None or one.name in mechanism.contacts
+            raise begins_too_deep(self.system.name, what, one.name, -gaps[worst], deep, plane=plane)
 
     def attach_contact_modes(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
@@ -257,9 +258,7 @@ class ContactRun:
             return False
         mode_probe(table, x, 0)
         gaps, rates = self.work.gap[:count], self.work.velocity[self.heads]
-        still = still_speed(
-            float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0))
-        )
+        still = still_speed(self._speed(x))
         closed, bound = (
             part / self.system.characteristic.length * units for part in (settings.closed, settings.at_bound)
         )
@@ -284,6 +283,8 @@ class ContactRun:
             return False
         mode_probe(table, x, 0)
         speeds, reach = np.abs(self.work.velocity), AT_BOUND * self.units
+        if (self.work.gap[: len(reach)] < -reach).any():  # states have no forces below planes
+            return False
         near = [*(np.abs(self.work.gap[: len(reach)]) <= reach), *([True] * self.contact_table.dry)]
         return any(
             contact_run and 0.0 < float(speeds[one.rows].max()) < EVIDENT_SPEED * one.unit
@@ -306,8 +307,12 @@ class ContactRun:
             first.forces[:], first.lasting[:], first.applied[:] = found.forces, found.forces, found.force
             first.facts.residual = found.residual
 
-    def _refuse_overlap(self, x: Array, what: str) -> None:
-        """Raise `ArgumentError` where geometries begin deep in each other."""
+    def _speed(self, x: Array) -> float:
+        """Return the largest velocity at x [characteristic lengths/s, rad/s]."""
+        return float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0))
+
+    def _refuse_overlap(self, x: Array, what: str, deep: float) -> None:
+        """Raise `ArgumentError` where geometries begin farther than ``deep`` [m] in each other."""
         assert self.geometry_run is not None
         room = int(self.geometry_run.table.room)
         found = self.geometry_run.look(x, 0.0)
@@ -317,22 +322,14 @@ class ContactRun:
             found = [seen.copy() for seen in found]
             self._make_room()
         for seen in found:
-            if not seen.gap >= -AT_BOUND * self.system.characteristic.length:
-                raise self._overlapping(what, self.geometry_run.contacts[int(seen.pair)].name, -seen.gap)
+            if not seen.gap >= -deep:
+                name = self.geometry_run.contacts[int(seen.pair)].name
+                raise begins_too_deep(self.system.name, what, name, -seen.gap, deep)
 
-    def _overlapping(self, what: str, name: str, depth: float, also: str = "") -> ArgumentError:
-        """Return the error that says how deep geometries are in each other [m], and what ``also`` helps."""
-        deep = AT_BOUND * self.system.characteristic.length
-        return ArgumentError(
-            f"{self.system.name}: {what}geometries {name!r} begin {depth:.3g} m in each other; move them "
-            f"apart, gaps may be {-deep:.1g} m at the least{also}",
-            element=name,
-        )
-
-    def attach(self, table: la.Table) -> None:
-        """Have the kernels take steps with contacts from now on."""
+    def attach(self, table: la.Table, step: float) -> None:
+        """Have the kernels take steps with contacts from now on, of length ``step`` [s]."""
         self.contact_table.inner, self.contact_table.solver = table.acceleration, contact_problem.address
-        self.contact_table.projection = table.projection
+        self.contact_table.projection, self._step = table.projection, step
         if self.contact_table.contacts:
             self._step_gaps = step_gaps(self.system)
             self.contact_table.gaps = self._step_gaps.address
