@@ -50,3 +50,22 @@ def test_what_is_too_deep_for_a_step_is_an_error() -> None:
     for speed in (0.0, 1.0):
         with pytest.raises(sr.ArgumentError, match="below its plane"):
             sr.simulate(system, q, speed * v, duration=0.1, dt=1e-3)
+
+
+def test_a_last_step_that_is_very_short_keeps_its_impact() -> None:
+    """The impact in a step of 4 ns at the end of the run costs all of the energy of the fall."""
+    mechanism = sr.Mechanism("fall")
+    mechanism.add_body("ball", 1.0)
+    mechanism.add_joint("z", "prismatic", "world", "ball", axis=(0, 0, 1))
+    mechanism.add_contact("ground", "ball", friction="coulomb", friction_coefficient=0.3)
+    height = 0.5 * 9.81 * (0.3 + 2e-9) ** 2
+    fall = sr.simulate(
+        sr.System(mechanism),
+        [height],
+        duration=0.3 + 4e-9,
+        dt=0.01,
+        method="moreau-jean",
+        error_estimate=False,
+    )
+    assert fall.v[-1] == pytest.approx([0.0], abs=1e-6)
+    assert fall.contact_loss[-1] == pytest.approx(9.81 * height, abs=1e-9)
