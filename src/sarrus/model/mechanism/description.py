@@ -244,7 +244,7 @@ class Description:
                     element=body.name,
                 )
         for tendon in self.tendons.values():
-            if tendon.rubbing is not None and (users := self._pulled_by(tendon.name)):
+            if tendon.rubbing and (users := self._pulled_by(tendon.name)):
                 raise ModelError(
                     f"tendon {tendon.name!r} has a wrap with friction, on which {users[0]} cannot act: its force has "
                     "no sides; take friction_coefficient=0, or pull at a body",

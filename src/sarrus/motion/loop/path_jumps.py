@@ -2,7 +2,8 @@
 
 The length of the tendon jumps, and its force with it. Error control shortens steps at a jump, unless the path is the
 same again at the end of the step: then the run has missed it. So lengths are evaluated every `APART` along the straight
-line between two records. A change of length that its rate does not explain, however short the part, is a jump.
+line between two records. A change of length that its rate does not explain, however short the part, is a jump. A rope
+that is taut at a jump stops there, as no step leads on: so lengths are also evaluated just beyond each record.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.tendons import Wrap
 from sarrus.model.mechanism.transmissions import TendonTransmission
-from sarrus.motion.loop.tolerances import LEAST_JUMP, PATH_LOOK, PATH_LOOKS, PATH_SHORT
+from sarrus.motion.loop.tolerances import LEAST_JUMP, PATH_LOOK, PATH_LOOKS, PATH_NEAR, PATH_SHORT
 from sarrus.motion.records.quantities import Quantities
 from sarrus.symbolic.forces.forces import damped, elastic
 from sarrus.symbolic.multibody.powers import tendon_paths
@@ -44,7 +45,9 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
     if not names:
         return ""
     native = system.compiled.named("tendon paths", lambda: tendon_paths(mechanism, e, names))
-    least = LEAST_JUMP * system.characteristic.length
+    size = system.characteristic
+    least = LEAST_JUMP * size.length
+    stopping = np.array([bool(mechanism.tendons[name].ropes and _sided(mechanism, name)) for name in names])
 
     def seen(q: Array, t: float) -> _Seen:
         found = native.evaluate(system.pack(q, t=t))
@@ -54,8 +57,16 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
         return np.abs(after.lengths - before.lengths - 0.5 * (before.moments + after.moments) @ step)
 
     for k, (t, later) in enumerate(zip(run.t[:-1], run.t[1:])):
-        step = difference(system, run.q[k], run.q[k + 1])
-        way = float(np.linalg.norm(system.characteristic.columns * step))
+        step, speed = (
+            difference(system, run.q[k], run.q[k + 1]),
+            float(np.linalg.norm(size.columns * run.v[k])),
+        )
+        way = float(np.linalg.norm(size.columns * step))
+        if stopping.any() and speed > 0.0:
+            ahead = PATH_NEAR / speed * run.v[k]
+            left = stopping * torn(seen(run.q[k], t), seen(system.move(run.q[k], ahead), t), ahead)
+            if left.max() > least:
+                return _message(mechanism, names[int(left.argmax())], float(left.max()), float(t))
         count = min(int(way / PATH_LOOK) + 1, PATH_LOOKS)
         if count == 1:
             continue
@@ -77,13 +88,28 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
                     break
             else:
                 when = t + (first + share) * (later - t)
-                name, when = names[int(left.argmax())], t + (first + share) * (later - t)
-                return (
-                    f"the path of tendon {name!r} jumps by {left.max():.3g} m and back within the step about "
-                    f"t = {when:.6g} s, which the run has missed. Shorten the steps with "
-                    "method=sr.Stepping(max_step=...), or give the wrapping geometry a side point"
-                )
+                return _message(mechanism, names[int(left.argmax())], float(left.max()), when)
     return ""
+
+
+def _message(mechanism: Mechanism, name: str, jump: float, time: float) -> str:
+    """Return the message on a tendon whose path jumps by ``jump`` [m] at ``time`` [s]."""
+    if sided := _sided(mechanism, name):
+        return (
+            f"the path of tendon {name!r} jumps by {jump:.3g} m at t = {time:.6g} s, where an end of it passes the "
+            f"wrap on {sided[0].body!r} opposite the side point: a configuration does not say how far a string is "
+            "wound. Keep the ends on the near side; a rope that winds up is a drum (joint_terms)"
+        )
+    return (
+        f"the path of tendon {name!r} jumps by {jump:.3g} m and back within the step about t = {time:.6g} s, which the "
+        "run has missed. Shorten the steps with method=sr.Stepping(max_step=...), or give the wrapping geometry a side "
+        "point"
+    )
+
+
+def _sided(mechanism: Mechanism, name: str) -> list[Wrap]:
+    """Return the wraps of a tendon that have a side point."""
+    return [item for item in mechanism.tendons[name].path if isinstance(item, Wrap) and item.side is not None]
 
 
 def _that_wrap(mechanism: Mechanism) -> tuple[str, ...]:
