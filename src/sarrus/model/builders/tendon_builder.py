@@ -182,17 +182,9 @@ class TendonBuilder(Description):
         return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side, friction)
 
     def _check_friction(self, tendon: Tendon, label: Label) -> None:
-        """Raise unless friction at wraps acts on an inextensible rope, and at wraps with a constant length between."""
-        wraps = tendon.rubbing
-        if not wraps:
+        """Raise unless friction at wraps acts on an inextensible rope."""
+        if not tendon.rubbing:
             return
-        if moving := self._between(tendon):
-            raise fault(
-                label,
-                f"its wraps with friction must be on one body, with the path between them, and {moving}: the rope may "
-                "stick at one of them while it slides over the other; give all but one friction_coefficient=0, or take "
-                "one rope for each of them, with a body between",
-            )
         higher = *tendon.stiffness_higher, *tendon.damping_higher
         along = tendon.stiffness, tendon.damping, tendon.armature, tendon.friction, *higher
         if any(along) or [rope.sign for rope in tendon.ropes] != [1.0]:
@@ -201,17 +193,3 @@ class TendonBuilder(Description):
                 "a wrap with friction needs an inextensible rope (`add_rope`): an upper limit of the length alone, "
                 "without spring, damper, armature and friction along the length",
             )
-
-    @staticmethod
-    def _between(tendon: Tendon) -> str:
-        """Return why the length between the wraps with friction of a tendon may change; "" if it is constant."""
-        body, places = tendon.rubbing[0].body, [tendon.path.index(wrap) for wrap in tendon.rubbing]
-        for item in tendon.path[places[0] : places[-1] + 1]:
-            if isinstance(item, Pulley):
-                return "a pulley is between them"
-            if isinstance(item, TendonJoint):
-                return f"the drum {item.coordinate!r} is between them"
-            if item.body != body:
-                what = "a wrap" if isinstance(item, Wrap) else "a point"
-                return f"{what} between them is on {item.body!r}, not on {body!r}"
-        return ""
