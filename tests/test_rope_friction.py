@@ -420,3 +420,25 @@ def test_posts_in_many_runs_and_in_steps_of_time() -> None:
     np.testing.assert_allclose(many.final_q[:, 1], -1.0 + 0.5 * fall * 0.16, rtol=0, atol=1e-9)
     same = sr.System(from_json(to_json(system.mechanism)))
     np.testing.assert_array_equal(same.forward_dynamics(q, [0, 0]).a, system.forward_dynamics(q, [0, 0]).a)
+
+
+def test_a_frame_with_two_posts_carries_the_outer_tensions() -> None:
+    """The tension between the posts is a force within the frame."""
+    mechanism = ropes.lifts("frame", {"heavy": (4.0, -0.2), "light": (1.0, 1.2)})
+    mechanism.add_body("frame", 3.0, inertia=(0.1,) * 3)
+    mechanism.add_joint("frame", "prismatic", "world", "frame", axis=(1, 0, 0))
+    one, other = (
+        replace(
+            scenes.post(friction, body="frame", pose=sr.Pose.of((x, 0, 0), rpy=(np.pi / 2, 0, 0))),
+            side=("frame", np.array((x, 0, 0.4))),
+        )
+        for friction, x in ((0.1, 0.0), (0.25, 1.0))
+    )
+    mechanism.add_rope(
+        "rope", ["heavy", one, ("frame", (0.5, 0, 0.2)), other, "light"], length=3.0 + 0.2 * np.pi
+    )
+    found = sr.reactions(sr.System(mechanism), [-1.0, -1.0, 0.0])
+    heavy, light = found.tensions["rope.1"], found.tensions["rope.2"]
+    assert heavy == pytest.approx(light * np.exp(0.35 * np.pi / 2), rel=1e-12)
+    np.testing.assert_allclose(found["frame"].force, [0, 0, 3.0 * G + heavy + light], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found["frame"].couple, [0, 0.2 * heavy - 1.2 * light, 0], rtol=0, atol=1e-10)

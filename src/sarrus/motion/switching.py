@@ -127,9 +127,8 @@ class Switcher:
             check_known("closure added with active=", name, closures, f"{system.name}: schedule")
         self._length = system.characteristic.length
         self._rest_speed = REST_SPEED * self._length if plan.rest_speed is None else plan.rest_speed
-        rows = sum(1 + len(contact.tangential) for contact in system.equations.contacts)
-        # whether a body that hits with one contact is free but for other contacts
-        self._lone = bool(self.contacts) and system.nc == rows and not may_lose_inertia(system.mechanism)
+        # whether the kernel may solve impacts of one contact
+        self._lone = bool(self.contacts) and not may_lose_inertia(system.mechanism)
         self.records: list[SwitchRecord] = []
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
         self._last_switch, self._in_a_row = -np.inf, 0
@@ -308,7 +307,7 @@ class Switcher:
         return v, loss, stays
 
     def _bounce(self, loop: Integration) -> bool:
-        """Apply the rebound of a single contact if no other contact is closed and no constraint is active; else return
+        """Apply the rebound of a single contact if no other contact and no closure that switches is active; else return
         False.
 
         `sarrus.kernels.integrate.bounce.rebound` has the law. `resolve` does the same for all other cases, with a rank

@@ -15,7 +15,7 @@ from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, dot, fill
 from sarrus.kernels.contact.lone_impulse import find_lone_impulse, sticking_impulse
 from sarrus.kernels.contact.rows import rest_speed_of, scale_of, still_speed
-from sarrus.kernels.contact.tolerances import CORRECTED_GAPS, IMPACT_GAP_ROUNDING, STILL
+from sarrus.kernels.contact.tolerances import CORRECTED_GAPS, DEPENDENT_COMPLIANCE, IMPACT_GAP_ROUNDING, STILL
 from sarrus.kernels.integrate.contact_modes import probe
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import impact_layout as il
@@ -74,22 +74,24 @@ def rebound(table: Table, x: Rebound, level: int) -> int:
     """Set q and v of ``x.state`` after the impact of a contact that is a constraint, with Newton's law; return 0.
 
     The normal velocity becomes −e u_n, the tangential ones zero: Δv = M⁻¹JᵀΛ, J M⁻¹Jᵀ Λ = (−(1 + e) u_n, −u_t). It
-    leaves from its plane. −1: nothing is done, as a constraint acts, M has no factor, rows are dependent, or the
-    contact would have to pull or create energy. ``level`` is not used.
+    leaves from its plane. Loops stay closed. −1: nothing is done, as M has no factor, the loops hold the normal, rows
+    are dependent, or the contact would have to pull or create energy. ``level`` is not used.
     """
     nv, m, work, state, facts = table.nv, x.width, la.workspace(table), x.state, x.facts
-    if table.dynamics == 0 or factored_acceleration(table, state, work) != 0:
+    rank = -1 if table.dynamics == 0 else factored_acceleration(table, state, work)
+    if rank < 0:
         return -1
-    room, rows, u = il.rebound_room(x), x.rows, x.velocities
+    room, rows, u, free = il.rebound_room(x), x.rows, x.velocities, 0.0
     for i in range(m):
-        kinetic_row(table, 0, rows + i * nv, work)
+        compliance = kinetic_row(table, rank, rows + i * nv, work)
+        free = compliance if i == 0 else free
     for i in range(m):
         for j in range(m):
             room.delassus[i * m + j] = dot(rows + i * nv, rows + j * nv, nv)
     W, found, missing = room.delassus, room.impulse, -(1.0 + facts.restitution) * u[0]
     fill(room.zeros, 0.0, m)
     if not (
-        0.0 < W[0] < np.inf
+        DEPENDENT_COMPLIANCE * free < W[0] < np.inf
         and sticking_impulse(W, u, m, missing, found, room.solver)
         and sticking_impulse(W, room.zeros, m, -facts.gap, room.shift, room.solver)
     ):
