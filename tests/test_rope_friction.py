@@ -358,9 +358,16 @@ def test_wraps_between_which_the_length_varies_are_refused() -> None:
             sr.System(mechanism)
 
 
-@pytest.mark.parametrize("frictions", [[0.1, 0.25], [0.05, 0.1, 0.15], [0.1, 0.0, 0.2], [0.06] * 6])
-@pytest.mark.parametrize("turned", [False, True])
-@pytest.mark.parametrize("unit", [(1.0, 1.0), (1e3, 1e3)])
+@pytest.mark.parametrize(
+    ("frictions", "turned", "unit"),
+    [
+        ([0.1, 0.25], False, (1.0, 1.0)),
+        ([0.05, 0.1, 0.15], True, (1.0, 1.0)),
+        ([0.05, 0.1, 0.15], False, (1e3, 1e3)),
+        ([0.1, 0.0, 0.2], True, (1e3, 1e3)),
+        ([0.06] * 6, False, (1.0, 1.0)),
+    ],
+)
 def test_the_factors_of_posts_multiply(
     frictions: list[float], turned: bool, unit: tuple[float, float]
 ) -> None:
