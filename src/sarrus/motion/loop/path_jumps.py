@@ -8,6 +8,7 @@ that is taut at a jump stops there, as no step leads on: so lengths are also eva
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from sarrus.base.arrays import Array
 from sarrus.dynamics.closing.manifold import difference
 from sarrus.dynamics.model.evaluations import Evaluations
+from sarrus.kernels.contact.tolerances import STILL
 from sarrus.model.builders.mechanism import Mechanism
 from sarrus.model.mechanism.tendons import Wrap
 from sarrus.model.mechanism.transmissions import TendonTransmission
@@ -26,7 +28,7 @@ from sarrus.symbolic.multibody.powers import tendon_paths
 
 class _Seen(NamedTuple):
     """Lengths (n,) [m] of the tendons at a configuration, and their derivatives (n, nv) with respect to the
-    velocities.
+    velocities; or both at several configurations (k, …).
     """
 
     lengths: Array
@@ -53,34 +55,36 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
         found = native.evaluate(system.pack(q, t=t))
         return _Seen(found["lengths"][:, 0], found["moments"])
 
-    def torn(before: _Seen, after: _Seen, step: Array) -> Array:
-        return np.abs(after.lengths - before.lengths - 0.5 * (before.moments + after.moments) @ step)
-
-    for k, (t, later) in enumerate(zip(run.t[:-1], run.t[1:])):
-        step, speed = (
-            difference(system, run.q[k], run.q[k + 1]),
-            float(np.linalg.norm(size.columns * run.v[k])),
-        )
-        way = float(np.linalg.norm(size.columns * step))
-        if stopping.any() and speed > 0.0:
-            ahead = PATH_NEAR / speed * run.v[k]
-            left = stopping * torn(seen(run.q[k], t), seen(system.move(run.q[k], ahead), t), ahead)
-            if left.max() > least:
-                return _message(mechanism, names[int(left.argmax())], float(left.max()), float(t))
-        count = min(int(way / PATH_LOOK) + 1, PATH_LOOKS)
-        if count == 1:
-            continue
+    steps = _steps(system, run.q)
+    ways = np.linalg.norm(size.columns * steps, axis=1)
+    counts = np.minimum((ways / PATH_LOOK).astype(int) + 1, PATH_LOOKS)
+    suspect = counts > 1
+    if stopping.any():
+        x = np.tile(system.pack(run.q[0]), (2, len(run.t), 1))
+        speeds = np.linalg.norm(size.columns * run.v, axis=1)
+        beyond = PATH_NEAR / np.maximum(speeds, STILL)[:, None] * run.v
+        x[0, :, system.parts.q], x[1, :, system.parts.q] = run.q, _moved(system, run.q, beyond)
+        x[:, :, system.parts.t] = run.t
+        here, ahead = (_Seen(f["lengths"][..., 0], f["moments"]) for f in map(native.evaluate_each, x))
+        left = stopping * _torn(here, ahead, beyond)
+        if left.max() > least:
+            k, i = np.unravel_index(int((left > least).argmax()), left.shape)
+            return _message(mechanism, names[i], float(left[k, i]), float(run.t[k]))
+        one, other = _Seen(here.lengths[:-1], here.moments[:-1]), _Seen(here.lengths[1:], here.moments[1:])
+        suspect |= (stopping * _torn(one, other, steps) > least).any(axis=1)
+    for k in np.flatnonzero(suspect):
+        (t, later), step, way, count = run.t[k : k + 2], steps[k], ways[k], counts[k]
         places = [system.move(run.q[k], share * step) for share in np.linspace(0.0, 1.0, count + 1)]
         looks = [seen(q, t) for q in places]
         for i in np.flatnonzero(
-            [torn(looks[i], looks[i + 1], step / count).max() > least for i in range(count)]
+            [_torn(looks[i], looks[i + 1], step / count).max() > least for i in range(count)]
         ):
             first, before, share = i / count, looks[i], 1.0 / count
             while share * way > PATH_SHORT:  # the half in which more is left
                 share *= 0.5
                 middle = seen(system.move(run.q[k], (first + share) * step), t)
                 after = seen(system.move(run.q[k], (first + 2.0 * share) * step), t)
-                halves = torn(before, middle, share * step), torn(middle, after, share * step)
+                halves = _torn(before, middle, share * step), _torn(middle, after, share * step)
                 if halves[1].max() > halves[0].max():
                     first, before = first + share, middle
                 left = np.maximum(*halves)
@@ -90,6 +94,28 @@ def missed_jump(system: Evaluations, run: Quantities) -> str:
                 when = t + (first + share) * (later - t)
                 return _message(mechanism, names[int(left.argmax())], float(left.max()), when)
     return ""
+
+
+def _torn(before: _Seen, after: _Seen, step: Array) -> Array:
+    """Return what the rates do not explain of the change of each length along a step (nv), or steps (k, nv)."""
+    change = 0.5 * (before.moments + after.moments) @ step[..., None]
+    return np.abs(after.lengths - before.lengths - change[..., 0])
+
+
+def _steps(system: Evaluations, q: Array) -> Array:
+    """Return the steps (k − 1, nv) between configurations (k, nq)."""
+    if len(system.model.quaternions):
+        return np.array([difference(system, *pair) for pair in itertools.pairwise(q)])
+    return np.diff(q[:, : system.nv], axis=0)
+
+
+def _moved(system: Evaluations, q: Array, steps: Array) -> Array:
+    """Return configurations (k, nq) moved by one step (nv) each."""
+    if len(system.model.quaternions):
+        return np.array([system.move(one, step) for one, step in zip(q, steps)])
+    moved = q.copy()
+    moved[:, : system.nv] += steps
+    return moved
 
 
 def _message(mechanism: Mechanism, name: str, jump: float, time: float) -> str:
