@@ -128,3 +128,54 @@ def test_spheres_of_a_file_bounce_between_two_walls() -> None:
         )
     found = last(sr.System(m), [0.4], [1.7], 400.3 * 0.8 / 1.7)
     assert abs(found[0] - 0.1 - between(0.3, 1.7, 400.3 * 0.8 / 1.7, 0.8)) < 1e-11
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_body_that_sticks_in_its_hit_leaves_by_newtons_law(seed: int) -> None:
+    """The kernel's rebound is that of `impact`; the point of contact has the velocity −e u_n along the normal alone."""
+    random = np.random.default_rng(seed)
+    mechanism, e = sr.Mechanism("stone"), 0.3 + 0.1 * seed
+    mechanism.add_body("stone", 1.0, inertia=0.04 + 0.03 * random.random(3))
+    mechanism.add_joint("float", "free", "world", "stone")
+    corner = 0.2 * random.standard_normal(3)
+    mechanism.add_contact("floor", "stone", corner, friction="stick", restitution=e)
+    system = sr.System(mechanism)
+    turn = random.standard_normal(4)
+    q = np.array([0, 0, 0.8, *turn / np.linalg.norm(turn)])
+    v = np.array([0.1, 0.2, 0.0, *0.2 * random.standard_normal(3)])
+    exact: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-13, "every": None, "error_estimate": False}
+    hit = sr.simulate(system, q, v, duration=1.0, **exact).switches[0]
+    assert hit.bounced == ("floor",)
+    before = sr.simulate(system, q, v, duration=hit.time, switching=False, **exact)
+    after = sr.simulate(system, q, v, duration=hit.time + 1e-9, **exact).v[-1]
+    struck = sr.impact(system, before.q[-1], before.v[-1], closing=["floor"])
+    np.testing.assert_allclose(after, struck.v, rtol=0, atol=1e-7)
+    assert hit.energy_loss == pytest.approx(struck.energy_loss, abs=1e-10)
+    rotation = system.body_placements(before.q[-1])[1][0]
+    leaves, came = ((w[:3] + rotation @ np.cross(w[3:], corner)) for w in (np.array(struck.v), before.v[-1]))
+    np.testing.assert_allclose(leaves, [0, 0, -e * came[2]], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("friction", ["stick", "frictionless"])
+@pytest.mark.parametrize("kind", ["point", "revolute"])
+def test_a_loop_rebounds_closed(friction: str, kind: str) -> None:
+    """A four-bar linkage that falls on its coupler has the velocity of `impact`, also with redundant rows."""
+    mechanism = sr.Mechanism("four-bar")
+    mechanism.add_body("base", 1.5)
+    mechanism.add_joint("lift", "prismatic", "world", "base", axis=(0, 0, 1))
+    for name, parent, x in (("a", "base", 0.0), ("b", "base", 0.3), ("c", "a", 0.25)):
+        mechanism.add_body(name, 0.4, com=(0.1, 0, 0), inertia=(0.002, 0.004, 0.004))
+        mechanism.add_joint(name, "revolute", parent, name, axis=(0, 1, 0), parent_pose=(x, 0, 0))
+    mechanism.add_closure("loop", kind, "c", "b", pose1=(0.3, 0, 0), pose2=(0.25, 0, 0), axis=(0, 1, 0))
+    mechanism.add_contact("floor", "c", (0.15, 0, -0.05), friction=friction, restitution=0.6)
+    system = sr.System(mechanism)
+    q = system.assemble([0.9, 0.9, 0.9, -0.9], locked=["lift", "a"]).q
+    exact: dict[str, Any] = {"rtol": 1e-11, "atol": 1e-13, "every": None, "error_estimate": False}
+    hit = sr.simulate(system, q, duration=0.8, **exact).switches[0]
+    assert hit.bounced == ("floor",)
+    before = sr.simulate(system, q, duration=hit.time, switching=False, **exact)
+    after = sr.simulate(system, q, duration=hit.time + 1e-9, **exact)
+    struck = sr.impact(system, before.q[-1], before.v[-1], closing=["loop", "floor"])
+    np.testing.assert_allclose(after.v[-1], struck.v, rtol=0, atol=1e-7)
+    assert hit.energy_loss == pytest.approx(struck.energy_loss, abs=1e-10)
+    assert after.residual[-1] < 1e-12

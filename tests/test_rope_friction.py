@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -13,7 +16,7 @@ from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.contacts.rope_tensions import grips_of
 from sarrus.model.builders.document import from_json, to_json
-from sarrus.model.mechanism.tendons import Pulley, Wrap
+from sarrus.model.mechanism.tendons import Pulley, TendonJoint, Wrap
 from sarrus.model.mechanism.transmissions import TendonTransmission
 
 G = 9.81
@@ -316,9 +319,6 @@ def test_friction_at_a_wrap_is_kept_in_documents_and_refused_where_it_has_no_mea
     ):
         with pytest.raises(ModelError, match="a wrap with friction needs an inextensible rope"):
             mechanism.add_tendon("t", path, **options)
-    twice = [*path, Pulley(1.0), "a", scenes.post(MU), "b"]
-    with pytest.raises(ModelError, match="one wrap may have friction, 2 have"):
-        mechanism.add_rope("r", twice, length=3.0)
     with pytest.raises(ModelError, match="friction_coefficient"):
         mechanism.add_rope("r", ["a", scenes.post(-0.1), "b"], length=3.0)
     mechanism.add_rope("r", path, length=3.0)
@@ -327,3 +327,125 @@ def test_friction_at_a_wrap_is_kept_in_documents_and_refused_where_it_has_no_mea
         ModelError, match="tendon 'r' has a wrap with friction, on which actuator 'pull' cannot act"
     ):
         sr.System(mechanism)
+
+
+@pytest.mark.parametrize("friction", [0.0, 0.3])
+@pytest.mark.parametrize("options", [{}, {"dt": 2e-3, "method": "moreau-jean"}])
+def test_a_load_that_passes_under_its_post_is_told(friction: float, options: dict[str, Any]) -> None:
+    """Its length jumps from wound to straight there: every such run names the rope, the wrap and the time."""
+    system = scenes.swinging_load(friction, 1.2)
+    q, v = scenes.taut_swing(0.0), np.array([0.0, -2.0, 0.0])
+    before = sr.simulate(system, q, v, duration=0.08, **options)
+    assert before.status.ok
+    run = sr.simulate(system, q, v, duration=0.3, throw=False, **options)
+    assert run.status is sr.Status.INACCURATE
+    assert "the path of tendon 'rope' jumps by 2.4" in run.message
+    assert "at t = 0.102" in run.message
+    assert "opposite the side point" in run.message
+
+
+def test_wraps_between_which_the_length_varies_are_refused() -> None:
+    on_a = scenes.post(MU, body="a")
+    for between, what in (
+        (["b", scenes.post(MU), "b"], "a point between them is on 'b'"),
+        ([Pulley(1.0), "a", scenes.post(MU), "b"], "a pulley is between"),
+        ([on_a, "a"], "a wrap between them is on 'a', not on 'world'"),
+        ([TendonJoint("a", 0.1), scenes.post(MU), "b"], "the drum 'a' is between"),
+    ):
+        mechanism = ropes.lifts("bad", {"a": (1.0, -0.2), "b": (1.0, 0.2)})
+        mechanism.add_rope("r", ["a", scenes.post(MU), ("world", (1, 0, 0)), *between], length=3.0)
+        with pytest.raises(ModelError, match=f"tendon 'r': its wraps with friction must be .*{what}"):
+            sr.System(mechanism)
+
+
+@pytest.mark.parametrize(
+    ("frictions", "turned", "unit"),
+    [
+        ([0.1, 0.25], False, (1.0, 1.0)),
+        ([0.05, 0.1, 0.15], True, (1.0, 1.0)),
+        ([0.05, 0.1, 0.15], False, (1e3, 1e3)),
+        ([0.1, 0.0, 0.2], True, (1e3, 1e3)),
+        ([0.06] * 6, False, (1.0, 1.0)),
+    ],
+)
+def test_the_factors_of_posts_multiply(
+    frictions: list[float], turned: bool, unit: tuple[float, float]
+) -> None:
+    """Over a row of posts the tensions differ by exp(Σ μθ) while the rope slides, by less while it holds."""
+    metre, mass = unit
+    system, q, alpha = scenes.over_posts(4.0, 1.0, frictions, unit, turned=turned)
+    ratio = np.exp(alpha)
+    fall = G * (4.0 - ratio) / (4.0 + ratio)
+    np.testing.assert_allclose(
+        system.forward_dynamics(q, [0, 0]).a, np.array([-fall, fall]) * metre, rtol=0, atol=1e-12 * metre
+    )
+    heavy, light = ("rope.2", "rope.1") if turned else ("rope.1", "rope.2")
+    found = sr.reactions(system, q).tensions
+    assert found[heavy] == pytest.approx(4.0 * (G - fall) * mass * metre, rel=1e-11)
+    assert found[heavy] == pytest.approx(ratio * found[light], rel=1e-11)
+    # the other way round it slides to rest, turns back if the friction allows it, and loses what friction takes
+    back = G * (4.0 * ratio - 1.0) / (4.0 * ratio + 1.0)
+    run = sr.simulate(system, q, np.array([0.3, -0.3]) * metre, duration=0.2, **EXACT)
+    assert run.status.ok
+    stop = 0.3 / back
+    rest = 0.2 - stop
+    assert run.q[-1, 0] / metre == pytest.approx(-1.0 + 0.15 * stop - 0.5 * fall * rest**2, abs=1e-9)
+    energy = mass * metre**2
+    assert run.contact_loss[-1] == pytest.approx(run.energy[0] - run.energy[-1], abs=1e-9 * energy)
+    held, q, alpha = scenes.over_posts(0.999 * ratio, 1.0, frictions, unit, turned=turned)
+    assert np.abs(held.forward_dynamics(q, [0, 0]).a).max() < 1e-12 * metre
+    rests = sr.equilibrium(held, q)
+    assert rests.contacts.friction_needed == pytest.approx(
+        np.tanh(0.5 * np.log(0.999 * ratio)) / np.tanh(0.5 * alpha), abs=1e-8
+    )
+
+
+@pytest.mark.parametrize("speed", [0.2, -0.2])
+def test_a_winch_over_two_posts_pays_for_both(speed: float) -> None:
+    mechanism = ropes.lifts("winch", {"load": (10.0, -0.2)})
+    other = replace(
+        scenes.post(0.3), pose=sr.Pose.of((0, 0, -2), rpy=(np.pi / 2, 0, 0)), side=("world", (0.3, 0, -2))
+    )
+    path = ["load", scenes.post(0.2), ("world", (0.2, 0, -1)), other, ("world", (-1.0, 0, -2.2))]
+    length = 1.0 + 0.2 * np.pi + 2.0 + 0.2 * np.pi / 2 + 1.0
+    mechanism.add_rope("rope", path, length=lambda t: length - speed * t)
+    system = sr.System(mechanism)
+    run = sr.simulate(system, [-1.0], [speed], duration=0.5, **EXACT)
+    factor = np.exp(np.sign(speed) * (0.2 * np.pi + 0.3 * np.pi / 2))
+    np.testing.assert_allclose(run.tensions["rope.1"][1:], 10.0 * G, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(run.tensions["rope.2"][1:], 10.0 * G * factor, rtol=0, atol=1e-7)
+    assert run.contact_loss[-1] == pytest.approx(0.5 * speed * 10.0 * G * (factor - 1.0), abs=1e-8)
+    steps = sr.simulate(system, [-1.0], [speed], duration=0.5, dt=5e-3, method="moreau-jean")
+    np.testing.assert_allclose(steps.q[-1], run.q[-1], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(steps.tensions["rope.2"][5:], 10.0 * G * factor, rtol=0, atol=1e-7)
+
+
+def test_posts_in_many_runs_and_in_steps_of_time() -> None:
+    system, q, alpha = scenes.over_posts(4.0, 1.0, [0.1, 0.25])
+    fall = G * (4.0 - np.exp(alpha)) / (4.0 + np.exp(alpha))
+    many = sr.rollout(system, [q] * 3, [[0.0, 0.0]] * 3, duration=0.4, dt=2e-3)
+    np.testing.assert_allclose(many.final_q[:, 1], -1.0 + 0.5 * fall * 0.16, rtol=0, atol=1e-9)
+    same = sr.System(from_json(to_json(system.mechanism)))
+    np.testing.assert_array_equal(same.forward_dynamics(q, [0, 0]).a, system.forward_dynamics(q, [0, 0]).a)
+
+
+def test_a_frame_with_two_posts_carries_the_outer_tensions() -> None:
+    """The tension between the posts is a force within the frame."""
+    mechanism = ropes.lifts("frame", {"heavy": (4.0, -0.2), "light": (1.0, 1.2)})
+    mechanism.add_body("frame", 3.0, inertia=(0.1,) * 3)
+    mechanism.add_joint("frame", "prismatic", "world", "frame", axis=(1, 0, 0))
+    one, other = (
+        replace(
+            scenes.post(friction, body="frame", pose=sr.Pose.of((x, 0, 0), rpy=(np.pi / 2, 0, 0))),
+            side=("frame", np.array((x, 0, 0.4))),
+        )
+        for friction, x in ((0.1, 0.0), (0.25, 1.0))
+    )
+    mechanism.add_rope(
+        "rope", ["heavy", one, ("frame", (0.5, 0, 0.2)), other, "light"], length=3.0 + 0.2 * np.pi
+    )
+    found = sr.reactions(sr.System(mechanism), [-1.0, -1.0, 0.0])
+    heavy, light = found.tensions["rope.1"], found.tensions["rope.2"]
+    assert heavy == pytest.approx(light * np.exp(0.35 * np.pi / 2), rel=1e-12)
+    np.testing.assert_allclose(found["frame"].force, [0, 0, 3.0 * G + heavy + light], rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found["frame"].couple, [0, 0.2 * heavy - 1.2 * light, 0], rtol=0, atol=1e-10)

@@ -106,3 +106,39 @@ def tangents(
         towards = np.asarray(point) - place
         found.append((place, towards / np.linalg.norm(towards)))
     return found
+
+
+def over_posts(
+    heavy: float, light: float, frictions: list[float], unit: tuple[float, float] = (1.0, 1.0), **how: bool
+) -> tuple[sr.System, np.ndarray, float]:
+    """Two masses on a rope over a row of posts, through an eye between two of them, with q and α = Σ μθ.
+
+    ``unit`` are the metre and the kilogram in units of the model; ``turned``: the path is given from its other end.
+    """
+    metre, mass = unit
+    radius, last = 0.2, len(frictions) - 1
+    mechanism = ropes.lifts(
+        "posts", {"heavy": (heavy * mass, -radius * metre), "light": (light * mass, (last + radius) * metre)}
+    )
+    if metre != 1.0:
+        mechanism.gravity = np.array([0, 0, -9.81 * metre])
+    path: list[Any] = ["heavy"]
+    ends, alpha, length = [np.array([-radius, -1.0])], 0.0, 0.0
+    for k, friction in enumerate(frictions):
+        centre = sr.Pose.of((k * metre, 0, 0), rpy=(np.pi / 2, 0, 0))
+        above = "world", np.array((k * metre, 0, 2 * radius * metre))
+        path.append(Wrap("world", "cylinder", radius * metre, centre, above, friction_coefficient=friction))
+        if k < last:
+            path.append(("world", np.array((k + 0.5, 0, -0.1 - 0.05 * k)) * metre))
+            ends.append(np.array([k + 0.5, -0.1 - 0.05 * k]))
+    ends.append(np.array([last + radius, -1.0]))
+    for k, friction in enumerate(frictions):
+        to = [end - (k, 0) for end in ends[k : k + 2]]
+        far = [float(np.linalg.norm(w)) for w in to]
+        between = (np.arctan2(to[0][1], to[0][0]) - np.arctan2(to[1][1], to[1][0])) % (2 * np.pi)
+        theta = between - sum(np.arccos(radius / d) for d in far)
+        alpha += friction * theta
+        length += radius * theta + sum(np.sqrt(d * d - radius**2) for d in far)
+    path = [*path, "light"]
+    mechanism.add_rope("rope", path[:: -1 if how.get("turned") else 1], length=length * metre)
+    return sr.System(mechanism), np.array([-metre, -metre]), float(alpha)

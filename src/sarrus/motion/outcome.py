@@ -87,6 +87,12 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
         if trajectory.contact_log.names:
             contact_log = merged(trajectory.contact_log, contact_log)
         trajectory = trajectory.revised(contact_log=contact_log)
+    sound, every_step = status in (Status.OK, Status.EVENT), 1 < len(trajectory.t) >= trajectory.steps
+    run_records = Quantities.of(rows, rows.records)
+    jumped = missed_jump(s, run_records) if every_step and (sound or failure is not None) else ""
+    if jumped:
+        status, message = (Status.INACCURATE, jumped) if sound else (status, f"{message}; {jumped}")
+        trajectory = trajectory.revised(status=status, message=message)
     if loop.contact_run is not None and status in (Status.OK, Status.EVENT):
         trajectory = _with_energy_looked_at(s, trajectory)
         if trajectory.contact_residual > CONTACT_RESIDUAL:
@@ -96,12 +102,9 @@ def trajectory_of(loop: Integration, seconds: float, failure: Exception | None) 
             )
             trajectory = trajectory.revised(status=Status.INACCURATE, message=message)
     if status in (Status.OK, Status.EVENT):
-        run_records = Quantities.of(rows, rows.records)
         leap = first_leap(s, run_records)
-        every_step = len(trajectory.t) > 1 and trajectory.steps <= len(trajectory.t)
-        told = (missed_jump(s, run_records) if every_step else "") or (leap.message if leap else "")
-        if told:
-            trajectory = trajectory.revised(status=Status.INACCURATE, message=told)
+        if leap and leap.message:
+            trajectory = trajectory.revised(status=Status.INACCURATE, message=leap.message)
     if not has_limits(s):
         return trajectory
     motion = trajectory.t, trajectory.q, trajectory.v, trajectory.a

@@ -53,7 +53,7 @@ from sarrus.kernels.contact.tolerances import (
     still_speed,
 )
 from sarrus.kernels.linalg import dense
-from sarrus.kernels.memory.impact_layout import Rebound, ReboundFacts
+from sarrus.kernels.memory.impact_layout import Rebound, ReboundFacts, rebound_sizes
 from sarrus.kernels.platform.c_function import rebound
 from sarrus.motion.contacts.event_driven import EventDrivenContacts
 from sarrus.motion.inputs.inputs import Event
@@ -127,9 +127,8 @@ class Switcher:
             check_known("closure added with active=", name, closures, f"{system.name}: schedule")
         self._length = system.characteristic.length
         self._rest_speed = REST_SPEED * self._length if plan.rest_speed is None else plan.rest_speed
-        rows = sum(1 + len(contact.tangential) for contact in system.equations.contacts)
-        # whether a body that hits with one contact is free but for other contacts
-        self._lone = bool(self.contacts) and system.nc == rows and not may_lose_inertia(system.mechanism)
+        # whether the kernel may solve impacts of one contact
+        self._lone = bool(self.contacts) and not may_lose_inertia(system.mechanism)
         self.records: list[SwitchRecord] = []
         self._times = {float(t) for pairs in plan.schedule.values() for pair in pairs for t in pair}
         self._last_switch, self._in_a_row = -np.inf, 0
@@ -308,16 +307,16 @@ class Switcher:
         return v, loss, stays
 
     def _bounce(self, loop: Integration) -> bool:
-        """Apply the rebound of a single contact if no other contact is closed and no constraint is active; else return
+        """Apply the rebound of a single contact if no other contact and no closure that switches is active; else return
         False.
 
-        Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of the frictionless contact. `resolve` does the same for all other
-        cases, with a rank analysis.
+        `sarrus.kernels.integrate.bounce.rebound` has the law. `resolve` does the same for all other cases, with a rank
+        analysis.
         """
         s, contacts = self.system, self.system.equations.contacts
         if not self._lone or any(active(s).values()):
             return False
-        gaps, rates, normals = contact_motion(s, loop.x)
+        gaps, rates, speeds, rows = contact_motion(s, loop.x)
         still, at_rest, touching = self._still(loop.v), AT_BOUND * self._length, list[int]()
         for k, (gap, rate) in enumerate(zip(gaps.tolist(), rates.tolist())):
             if gap <= (ARRIVED * (self._length + abs(rate)) if abs(rate) > still else at_rest):
@@ -326,11 +325,14 @@ class Switcher:
             return False
         hit = touching[0]
         contact, rate = contacts[hit], rates.item(hit)
-        if contact.tangential or not -contact.restitution * rate >= self._rest_speed:
+        if not -contact.restitution * rate >= self._rest_speed:
             return False
-        facts, given, normal = ReboundFacts.zeros(), Rebound.zeros(), normals[hit]
-        facts.gap, facts.rate, facts.restitution = gaps.item(hit), rate, contact.restitution
-        given.state, given.normal, given.facts = loop.x, normal, facts
+        facts, given, size = ReboundFacts.zeros(), Rebound.zeros(), 1 + len(contact.tangential)
+        first = sum(1 + len(other.tangential) for other in contacts[:hit])
+        own = slice(first, first + size)
+        facts.gap, facts.restitution = gaps.item(hit), contact.restitution
+        given.width, given.rows, given.velocities = size, rows[own].copy(), speeds[own].copy()
+        given.state, given.facts, given.room = loop.x, facts, np.zeros(sum(rebound_sizes(size)))
         if rebound(loop.table, given, 0) < 0:
             return False
         loss = float(facts.loss)

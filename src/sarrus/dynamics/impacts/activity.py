@@ -101,14 +101,19 @@ def contact_names(system: Evaluations) -> tuple[str, ...]:
 def gap_expressions(system: Evaluations) -> tuple[ca.SX, ca.SX]:
     """Return the gaps and their rates as columns over the symbols of the equations, for active and inactive
     contacts."""
-    e = system.equations
-    if not e.contacts:
-        return ca.SX(0, 1), ca.SX(0, 1)
-    switches = [k for k, name in enumerate(e.parameter_values) if name.startswith(activity_parameter(""))]
-    rows = [contact.normal for contact in e.contacts]
-    both = ca.horzcat(e.position_residual[rows], e.velocity_residual[rows])
-    gap, rate = ca.horzsplit(ca.substitute(both, e.p[switches], ca.SX.ones(len(switches))))
+    rows = [contact.normal for contact in system.equations.contacts]
+    gap, rate = ca.horzsplit(_switched_on(system, rows))
     return gap, rate
+
+
+def _switched_on(system: Evaluations, rows: list[int]) -> ca.SX:
+    """Return residuals and velocities of rows (n × 2) over the symbols of the equations, with all contacts active."""
+    e, prefixes = system.equations, (activity_parameter(""), stick_parameter(""))
+    if not rows:
+        return ca.SX(0, 2)
+    switches = [k for k, name in enumerate(e.parameter_values) if name.startswith(prefixes)]
+    both = ca.horzcat(e.position_residual[rows], e.velocity_residual[rows])
+    return ca.substitute(both, e.p[switches], ca.SX.ones(len(switches)))
 
 
 def _capture(system: Evaluations, name: str) -> float:
@@ -138,25 +143,30 @@ def _measured(
 
 
 def _motion(system: Evaluations) -> dict[str, ca.SX]:
-    """Return gaps and rates of contacts that are constraints, then of the others, and the rows of the constraints."""
+    """Return gaps and rates of contacts that are constraints, then of the others; velocities and rows of the former."""
     gap, rate = gap_expressions(system)
     friction_contacts = system.equations.friction_contacts
+    all_rows = [row for contact in system.equations.contacts for row in (contact.normal, *contact.tangential)]
+    velocities = _switched_on(system, all_rows)[:, 1]
     return {
         "gap": ca.vertcat(gap, *(contact.gap for contact in friction_contacts)),
         "rate": ca.vertcat(rate, *(contact.rates[0] for contact in friction_contacts)),
-        "rows": ca.densify(ca.jacobian(rate, system.equations.v)),
+        "velocities": velocities,
+        "rows": ca.densify(ca.jacobian(velocities, system.equations.v)),
     }
 
 
-def contact_motion(system: Evaluations, x: Array) -> tuple[Array, Array, Array]:
-    """Return gaps (k,), their rates (k,) and rows (k × nv) of contacts that are constraints, active or not.
+def contact_motion(system: Evaluations, x: Array) -> tuple[Array, Array, Array, Array]:
+    """Return gaps (k,) of contacts that are constraints and their rates (k,); velocities (m,) and rows (m × nv).
 
-    x = [q | v | u | t | p | τ].
+    The m rows are the normal row and the tangential rows of each contact, active or not. x = [q | v | u | t | p | τ].
     """
     native, count = system.compiled.named("gaps", lambda: _motion(system)), len(system.equations.contacts)
     flat = native(x)
-    gap, rate, rows = (flat[native.outputs[name][0]] for name in ("gap", "rate", "rows"))
-    return gap[:count], rate[:count], rows.reshape(count, system.nv)
+    gap, rate, speeds, rows = (
+        flat[native.outputs[name][0]] for name in ("gap", "rate", "velocities", "rows")
+    )
+    return gap[:count], rate[:count], speeds, rows.reshape(-1, system.nv)
 
 
 def _checked(system: Evaluations, names: Iterable[str]) -> list[str]:

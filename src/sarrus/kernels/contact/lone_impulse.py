@@ -56,14 +56,14 @@ def find_lone_impulse(
         return True
     if not friction * fr.length(column + 1, m - 1) < compliance:
         return False
-    sticks = _sticking(W, u, m, missing, out, room)
+    sticks = sticking_impulse(W, u, m, missing, out, room)
     if sticks and fr.length(out + 1, m - 1) <= friction * out[0]:
         return True
     return _sliding(W, u, m, missing, friction, sticks, out, room)
 
 
 @internal
-def _sticking(W: Floats, u: Floats, m: int, missing: float, out: Floats, room: Floats):
+def sticking_impulse(W: Floats, u: Floats, m: int, missing: float, out: Floats, room: Floats):
     """Write the impulse of a sticking contact; False if there is none, or if its rows are dependent.
 
     Rows without compliance, such as those normal to a planar mechanism, have no impulse.

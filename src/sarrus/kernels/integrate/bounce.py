@@ -12,12 +12,13 @@ import numpy as np
 
 from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.retraction import retract
-from sarrus.kernels.algebra.vectors import axpy, copy, copy_scaled, dot, fill
-from sarrus.kernels.contact.lone_impulse import find_lone_impulse
+from sarrus.kernels.algebra.vectors import axpy, dot, fill
+from sarrus.kernels.contact.lone_impulse import find_lone_impulse, sticking_impulse
 from sarrus.kernels.contact.rows import rest_speed_of, scale_of, still_speed
-from sarrus.kernels.contact.tolerances import CORRECTED_GAPS, IMPACT_GAP_ROUNDING, STILL
+from sarrus.kernels.contact.tolerances import CORRECTED_GAPS, DEPENDENT_COMPLIANCE, IMPACT_GAP_ROUNDING, STILL
 from sarrus.kernels.integrate.contact_modes import probe
 from sarrus.kernels.memory import contact_layout as tl
+from sarrus.kernels.memory import impact_layout as il
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork
 from sarrus.kernels.memory.impact_layout import Rebound
@@ -70,24 +71,43 @@ def bounce(table: Table, x: Floats, level: int) -> int:
 
 
 def rebound(table: Table, x: Rebound, level: int) -> int:
-    """Set q and v of ``x.state`` after the impact of a frictionless contact, with Newton's law; return 0.
+    """Set q and v of ``x.state`` after the impact of a contact that is a constraint, with Newton's law; return 0.
 
-    Δv = −(1 + e) M⁻¹n u_n / (nᵀM⁻¹n), n the row of the contact. It leaves from its plane. −1: nothing is done, as a
-    constraint acts or M has no factor. ``level`` is not used.
+    The normal velocity becomes −e u_n, the tangential ones zero: Δv = M⁻¹JᵀΛ, J M⁻¹Jᵀ Λ = (−(1 + e) u_n, −u_t). It
+    leaves from its plane. Loops stay closed. −1: nothing is done, as M has no factor, the loops hold the normal, rows
+    are dependent, or the contact would have to pull or create energy. ``level`` is not used.
     """
-    nv, work, state, facts = table.nv, la.workspace(table), x.state, x.facts
-    if table.dynamics == 0 or factored_acceleration(table, state, work) != 0:
+    nv, m, work, state, facts = table.nv, x.width, la.workspace(table), x.state, x.facts
+    rank = -1 if table.dynamics == 0 else factored_acceleration(table, state, work)
+    if rank < 0:
         return -1
-    row = work.copy
-    copy(x.normal, row, nv)
-    compliance = kinetic_row(table, 0, row, work)
-    if not 0.0 < compliance < np.inf:
+    room, rows, u, free = il.rebound_room(x), x.rows, x.velocities, 0.0
+    for i in range(m):
+        compliance = kinetic_row(table, rank, rows + i * nv, work)
+        free = compliance if i == 0 else free
+    for i in range(m):
+        for j in range(m):
+            room.delassus[i * m + j] = dot(rows + i * nv, rows + j * nv, nv)
+    W, found, missing = room.delassus, room.impulse, -(1.0 + facts.restitution) * u[0]
+    fill(room.zeros, 0.0, m)
+    if not (
+        DEPENDENT_COMPLIANCE * free < W[0] < np.inf
+        and sticking_impulse(W, u, m, missing, found, room.solver)
+        and sticking_impulse(W, room.zeros, m, -facts.gap, room.shift, room.solver)
+    ):
         return -1
-    fa.solve_l(work.mass, nv, row)
-    copy_scaled(-facts.gap / compliance, row, work.step, nv)
-    axpy(-(1.0 + facts.restitution) * facts.rate / compliance, row, state + table.nq, nv)
+    loss = 0.0
+    for i in range(m):
+        loss -= 0.5 * found[i] * (2.0 * u[i] + dot(W + i * m, found, m))
+    if not (found[0] > 0.0 and loss >= 0.0):
+        return -1
+    fill(work.step, 0.0, nv)
+    for i in range(m):
+        fa.solve_l(work.mass, nv, rows + i * nv)
+        axpy(room.shift[i], rows + i * nv, work.step, nv)
+        axpy(found[i], rows + i * nv, state + table.nq, nv)
     retract(table, state, work.step, work.spare)
-    facts.loss = 0.5 * (1.0 - facts.restitution**2) * facts.rate**2 / compliance
+    facts.loss = loss
     return 0
 
 

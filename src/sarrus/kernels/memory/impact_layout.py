@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from sarrus.kernels.memory import contact_problem_layout as cp
-from sarrus.kernels.memory.record import Floats, Integers, Record
+from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
 
 class LoneImpact(Record, of=int):
@@ -23,17 +23,39 @@ class ReboundFacts(Record):
     """Numbers of a `Rebound`."""
 
     gap: float  # [m]
-    rate: float  # of the gap [m/s]
     restitution: float
     loss: float  # of kinetic energy, written [J]
 
 
 class Rebound(Record, of=int):
-    """A frictionless contact that hits while no constraint acts."""
+    """A contact that is a constraint, frictionless or sticking, and hits while no constraint acts."""
 
+    width: int  # m, 1 without friction
     state: Floats  # x, changed in place
-    normal: Floats  # its row (nv)
+    rows: Floats  # its normal and its tangential rows (m × nv), written over
+    velocities: Floats  # (m) along its rows before the impact
+    room: Floats  # see `ReboundRoom`
     facts: Annotated[Any, ReboundFacts]
+
+
+class ReboundRoom(NamedTuple):
+    """Arrays of a `Rebound`."""
+
+    delassus: Any  # W (m × m)
+    impulse: Any
+    shift: Any  # impulses that close the gap
+    zeros: Any
+    solver: Any  # for `kernels.contact.lone_impulse`
+
+
+def rebound_sizes(m: Any) -> Any:
+    """Return the lengths of the arrays for m rows."""
+    return ReboundRoom(delassus=m * m, impulse=m, shift=m, zeros=m, solver=m * m + 3 * m)
+
+
+def rebound_room(x: Any) -> Any:
+    """Return the arrays, views of ``x.room``."""
+    return view_fields(x.room, rebound_sizes(x.width))
 
 
 class StepImpact(Record, of=int):

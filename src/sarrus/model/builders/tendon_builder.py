@@ -182,12 +182,9 @@ class TendonBuilder(Description):
         return Wrap(item.body, item.kind, radius, as_pose(item.pose, "pose", label), side, friction)
 
     def _check_friction(self, tendon: Tendon, label: Label) -> None:
-        """Raise unless friction at a wrap acts on an inextensible rope."""
-        wraps = [item for item in tendon.path if isinstance(item, Wrap) and item.friction_coefficient > 0.0]
-        if not wraps:
+        """Raise unless friction at wraps acts on an inextensible rope."""
+        if not tendon.rubbing:
             return
-        if len(wraps) > 1:
-            raise fault(label, f"one wrap may have friction, {len(wraps)} have a friction_coefficient")
         higher = *tendon.stiffness_higher, *tendon.damping_higher
         along = tendon.stiffness, tendon.damping, tendon.armature, tendon.friction, *higher
         if any(along) or [rope.sign for rope in tendon.ropes] != [1.0]:

@@ -41,7 +41,7 @@ from sarrus.model.mechanism.pose import Pose, scalar, vector
 from sarrus.model.mechanism.report import ImportReport
 from sarrus.model.mechanism.rolling import Rolling, RollingRows
 from sarrus.model.mechanism.sensor import MAGNETIC_FIELD, Sensor
-from sarrus.model.mechanism.tendons import Tendon
+from sarrus.model.mechanism.tendons import Pulley, Tendon, TendonJoint, Wrap
 from sarrus.model.mechanism.transmissions import TendonTransmission
 
 # Elements with rows in the constraint Jacobian A.
@@ -244,10 +244,17 @@ class Description:
                     element=body.name,
                 )
         for tendon in self.tendons.values():
-            if tendon.rubbing is not None and (users := self._pulled_by(tendon.name)):
+            if tendon.rubbing and (users := self._pulled_by(tendon.name)):
                 raise ModelError(
                     f"tendon {tendon.name!r} has a wrap with friction, on which {users[0]} cannot act: its force has "
                     "no sides; take friction_coefficient=0, or pull at a body",
+                    element=tendon.name,
+                )
+            if why := self._varies_between(tendon):
+                raise ModelError(
+                    f"tendon {tendon.name!r}: its wraps with friction must be on one body, with the path between "
+                    f"them, and {why}: the rope may stick at one of them while it slides over the other; give all but "
+                    "one friction_coefficient=0, or take one rope for each of them, with a body between",
                     element=tendon.name,
                 )
         for name, keyframe in self.keyframes.items():
@@ -269,6 +276,20 @@ class Description:
                 found.append(f"actuator {name!r}")
         tied = (c for c in self.couplings.values() if length in (term.coordinate for term in c.terms))
         return [*found, *(f"coupling {coupling.name!r}" for coupling in tied)]
+
+    def _varies_between(self, tendon: Tendon) -> str:
+        """Return why the length between the wraps with friction of a tendon may vary; "" if it is constant."""
+        places = [k for k, item in enumerate(tendon.path) if any(item is wrap for wrap in tendon.rubbing)]
+        for item in tendon.path[places[0] : places[-1] + 1] if places else ():
+            if isinstance(item, Pulley):
+                return "a pulley is between them"
+            if isinstance(item, TendonJoint):
+                return f"the drum {item.coordinate!r} is between them"
+            first = tendon.rubbing[0].body
+            if item.body != first:
+                what = "a wrap" if isinstance(item, Wrap) else "a point"
+                return f"{what} between them is on {item.body!r}, not on {first!r}"
+        return ""
 
     def __repr__(self) -> str:
         return (

@@ -46,7 +46,8 @@ class Wrap:
     ``friction_coefficient`` μ is the capstan's: with the angle θ of the arc the tensions before and behind the wrap are
     T₁ ≤ T₂ exp(μθ) and T₂ ≤ T₁ exp(μθ), with equality against the slip while the rope slides over the surface (on a
     cylinder θ is the integral of the curvature, less than the angle of the arc for a helix). The friction acts along
-    the rope, not sideways. One wrap of a rope may have friction.
+    the rope, not sideways. Several wraps of a rope may have friction if they and the path between them are on one body:
+    the rope slides over all of them or over none, and their factors multiply to exp(Σ μθ).
     """
 
     body: str
@@ -62,8 +63,8 @@ class TendonJoint:
     """A coordinate times a weight, a term in the length of a tendon.
 
     Without other items these are the length of MuJoCo's fixed tendon; beside a path they are drums: the weight is the
-    radius [m], positive where a positive rotation winds rope up. Drums before a wrap with friction are at the start of
-    the path, those after it at its end.
+    radius [m], positive where a positive rotation winds rope up. Drums before the first wrap with friction are at the
+    start of the path, those after it at its end.
     """
 
     coordinate: str
@@ -112,10 +113,10 @@ class Tendon:
         return [item for item in self.path if isinstance(item, TendonJoint)]
 
     @property
-    def rubbing(self) -> Wrap | None:
-        """The wrap with friction, None without one."""
+    def rubbing(self) -> tuple[Wrap, ...]:
+        """The wraps with friction, in the order of the path."""
         wraps = (item for item in self.path if isinstance(item, Wrap))
-        return next((wrap for wrap in wraps if wrap.friction_coefficient > 0.0), None)
+        return tuple(wrap for wrap in wraps if wrap.friction_coefficient > 0.0)
 
     @property
     def ropes(self) -> tuple[LengthLimit, ...]:
@@ -129,7 +130,7 @@ class Tendon:
         if not (
             isinstance(upper, float) and upper == np.inf
         ):  # a number, a function, or an expression of parameters
-            rows = ("tension", "grip") if self.rubbing is not None else ("tension",)
+            rows = ("tension", "grip") if self.rubbing else ("tension",)
             names = tuple(f"{self.name}.{row}" for row in rows)
             found.append(LengthLimit(self.name, names, self, 1.0, upper))
         if not (isinstance(lower, float) and lower <= least):
@@ -146,8 +147,8 @@ class LengthLimit:
     lower limit (−1, NAME.lower). The tension of a part of the path is T / divisor. ``bound`` is a number or a function
     of time: a winch at the end of the path.
 
-    With friction at a wrap T is the mean of the tensions before and behind the wrap, and the row NAME.grip has a force
-    G of at most T: these tensions are T + G tanh(μθ/2) and T − G tanh(μθ/2).
+    With friction at wraps T is the mean of the tensions before the first and behind the last one of them, and the row
+    NAME.grip has a force G of at most T: these tensions are T + G tanh(α/2) and T − G tanh(α/2), α = Σ μθ.
     """
 
     name: str

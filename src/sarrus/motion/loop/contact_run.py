@@ -83,6 +83,7 @@ class ContactRun:
         contacts, limits = system.equations.friction_contacts, joint_limits(system)
         self.names = contact_names(system)
         self.stuck, self.tried = np.nan, 0  # when the kernel failed last, and how often
+        self._step = 0.0  # of a run in steps of time [s]
         self.hits: list[tuple[float, int, float]] = []  # times at which stops were met, with their bounds
         self.contact_table = contact_table = tl.ContactTable.zeros()
         size = system.characteristic
@@ -200,15 +201,22 @@ class ContactRun:
         self.contact_table.motion, self.contact_table.gaps = self._motion.address, self._gaps.address
 
     def refuse_depth(self, x: Array, what: str = "") -> None:
-        """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ]."""
+        """Raise `ArgumentError` where a contact begins deep below its plane at x = [q | v | u | t | p | τ].
+
+        A step in time may end below a plane, by less than the way of the fastest body within the step: the next step
+        lifts it. Runs in steps begin from such states, too.
+        """
+        deep = AT_BOUND * self.system.characteristic.length
+        if self._step > 0.0:
+            deep = max(deep, self._step * self._speed(x) * self.system.characteristic.length)
         if self.geometry_run is not None:
-            self._refuse_overlap(x, what)
+            self._refuse_overlap(x, what, deep)
         if self.contact_table.contacts == 0:
             return
-        gaps, least = self._gaps(x), -AT_BOUND * self.system.characteristic.length
+        gaps = self._gaps(x)
         worst = int(np.argmin(gaps))
-        if not gaps[worst] >= least:
-            raise below_its_plane(self.system, contact_elements(self.system)[worst], gaps[worst], what, least)
+        if not gaps[worst] >= -deep:
+            raise below_its_plane(self.system, contact_elements(self.system)[worst], gaps[worst], what, -deep)
 
     def attach_contact_modes(self, table: la.Table) -> None:
         """Have the kernels hold what is closed from now on, and look for where that changes."""
@@ -249,9 +257,7 @@ class ContactRun:
             return False
         mode_probe(table, x, 0)
         gaps, rates = self.work.gap[:count], self.work.velocity[self.heads]
-        still = still_speed(
-            float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0))
-        )
+        still = still_speed(self._speed(x))
         closed, bound = (
             part / self.system.characteristic.length * units for part in (settings.closed, settings.at_bound)
         )
@@ -276,6 +282,8 @@ class ContactRun:
             return False
         mode_probe(table, x, 0)
         speeds, reach = np.abs(self.work.velocity), AT_BOUND * self.units
+        if (self.work.gap[: len(reach)] < -reach).any():  # states have no forces below planes
+            return False
         near = [*(np.abs(self.work.gap[: len(reach)]) <= reach), *([True] * self.contact_table.dry)]
         return any(
             contact_run and 0.0 < float(speeds[one.rows].max()) < EVIDENT_SPEED * one.unit
@@ -298,8 +306,12 @@ class ContactRun:
             first.forces[:], first.lasting[:], first.applied[:] = found.forces, found.forces, found.force
             first.facts.residual = found.residual
 
-    def _refuse_overlap(self, x: Array, what: str) -> None:
-        """Raise `ArgumentError` where geometries begin deep in each other."""
+    def _speed(self, x: Array) -> float:
+        """Return the largest velocity at x [characteristic lengths/s, rad/s]."""
+        return float(np.abs(self.system.characteristic.columns * x[self.system.parts.v]).max(initial=0.0))
+
+    def _refuse_overlap(self, x: Array, what: str, deep: float) -> None:
+        """Raise `ArgumentError` where geometries begin farther than ``deep`` [m] in each other."""
         assert self.geometry_run is not None
         room = int(self.geometry_run.table.room)
         found = self.geometry_run.look(x, 0.0)
@@ -308,17 +320,16 @@ class ContactRun:
         ):  # its arrays are new: the kernels need those of a step again
             found = [seen.copy() for seen in found]
             self._make_room()
-        least = -AT_BOUND * self.system.characteristic.length
         for seen in found:
-            if not seen.gap >= least:
+            if not seen.gap >= -deep:
                 name = self.geometry_run.contacts[int(seen.pair)].name
                 one = ContactElement(name, "contact", slice(0, 0), self.system.characteristic.length)
-                raise below_its_plane(self.system, one, float(seen.gap), what, least)
+                raise below_its_plane(self.system, one, float(seen.gap), what, -deep)
 
-    def attach(self, table: la.Table) -> None:
-        """Have the kernels take steps with contacts from now on."""
+    def attach(self, table: la.Table, step: float) -> None:
+        """Have the kernels take steps with contacts from now on, of length ``step`` [s]."""
         self.contact_table.inner, self.contact_table.solver = table.acceleration, contact_problem.address
-        self.contact_table.projection = table.projection
+        self.contact_table.projection, self._step = table.projection, step
         if self.contact_table.contacts:
             self._step_gaps = step_gaps(self.system)
             self.contact_table.gaps = self._step_gaps.address

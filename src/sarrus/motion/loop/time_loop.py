@@ -282,7 +282,7 @@ class TimeLoop:
         table, state, self.method = self.table, self.state, method
         if method == TIME_STEPPING:
             self.contact_run = ContactRun(self.system, self.q, self.time, self.rest_speed)  # kept alive
-            self.contact_run.attach(table)
+            self.contact_run.attach(table, float(state.step))
         elif method in IMPLICIT_METHODS:
             if self.model is None:
                 from sarrus.motion.loop.local_model import LocalModel  # for start-up time

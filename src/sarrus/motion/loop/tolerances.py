@@ -120,3 +120,6 @@ UNREACHABLE_AHEAD = 1e-3
 # [1, of the impulse that the softest row's velocity takes at the stiffest row] Limit of friction without a limit,
 # where a contact problem is solved outside of the kernel: it is not reached.
 UNREACHED = 1e6
+
+# [characteristic lengths, rad] A path that jumps this near beyond a record has stopped the run there.
+PATH_NEAR = 1e-6

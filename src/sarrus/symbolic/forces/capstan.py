@@ -5,6 +5,10 @@ With the mean T and half the difference f of the tensions the law is |f| ≤ T t
 law of a contact with one tangent (Euler and Eytelwein). The tangential row is scaled by tanh(μθ/2), so that its
 coefficient is 1 at all angles θ. The friction acts along the rope; a rope that moves sideways over the surface meets no
 resistance.
+
+Several wraps with friction are on one body, and the path between them, too: its length is constant, so that the rope
+slides over all of them or over none. Their factors multiply, and α = Σ μθ takes the place of μθ. The tensions between
+them do no work.
 """
 
 from __future__ import annotations
@@ -22,8 +26,8 @@ from sarrus.symbolic.kinematics.kinematics import cross
 
 @dataclass(frozen=True, eq=False)
 class Slip:
-    """Rates of the lengths [m/s] before and behind the wrap with friction, cut at a point of its surface, and
-    tanh(μθ/2)."""
+    """Rates of the lengths [m/s] before the first and behind the last wrap with friction, cut at points of their
+    surfaces, and tanh(α/2)."""
 
     before: ca.SX
     behind: ca.SX
@@ -32,45 +36,49 @@ class Slip:
     def rate(self, paid_out: ca.SX) -> ca.SX:
         """Return the velocity of the row [m/s]; the winch at the end of the path pays out rope at this rate [m/s].
 
-        While the rope is taut it is −2 tanh(μθ/2) × the velocity of the rope over the surface, positive towards the
+        While the rope is taut it is −2 tanh(α/2) × the velocity of the rope over the surface, positive towards the
         start of the path.
         """
         return self.grip * (self.behind - self.before - paid_out)
 
 
 def slip_of(tendon: Tendon, frames: JetFrames, coordinates: dict[str, Jet]) -> Slip:
-    """Return the slip of a tendon over its wrap with friction.
+    """Return the slip of a tendon over its wraps with friction.
 
-    Joint terms before the wrap are drums at the start of the path, those after it are drums at the end.
+    Joint terms before the first wrap are drums at the start of the path, those after it are drums at the end.
     """
-    rubbing = tendon.rubbing
-    assert rubbing is not None
+    first, last = tendon.rubbing[0], tendon.rubbing[-1]
     rates = {True: ca.SX(0), False: ca.SX(0)}
-    before, angle = True, ca.SX(0)
+    before, within, turn = True, False, ca.SX(0)
     for segment in segments(tendon.path):
-        if segment.wrap is rubbing:
-            near, far, angle = _ends(segment, rubbing, frames)
-            rates[True] += near / segment.divisor
-            rates[False] += far / segment.divisor
-            before = False
-        else:
+        wrap = segment.wrap
+        if wrap is not None and any(wrap is one for one in tendon.rubbing):
+            near, far, angle = _ends(segment, wrap, frames)
+            turn += wrap.friction_coefficient * angle
+            if wrap is first:
+                rates[True] += near / segment.divisor
+                before, within = False, True
+            if wrap is last:
+                rates[False] += far / segment.divisor
+                within = False
+        elif not within:  # the path between the wraps has a constant length
             rates[before] += stretch(segment, frames).rate / segment.divisor
     before = True
     for item in tendon.path:
         if isinstance(item, TendonJoint):
             rates[before] += item.weight * coordinates[item.coordinate].rate
-        before = before and item is not rubbing
-    return Slip(rates[True], rates[False], ca.tanh(0.5 * rubbing.friction_coefficient * angle))
+        before = before and item is not first
+    return Slip(rates[True], rates[False], ca.tanh(0.5 * turn))
 
 
 def rope_rates(
     tendon: Tendon, frames: JetFrames, coordinates: dict[str, Jet], gap_rate: ca.SX, paid_out: ca.SX
 ) -> tuple[ca.SX, ca.SX | None]:
-    """Return the velocities of the rows of a rope [m/s] and tanh(μθ/2).
+    """Return the velocities of the rows of a rope [m/s] and tanh(α/2).
 
     The rows are those of its gap, and of its slip if a wrap has friction; without friction None.
     """
-    if tendon.rubbing is None:
+    if not tendon.rubbing:
         return gap_rate, None
     slip = slip_of(tendon, frames, coordinates)
     return ca.vertcat(gap_rate, slip.rate(paid_out)), slip.grip

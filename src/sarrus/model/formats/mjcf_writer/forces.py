@@ -98,7 +98,7 @@ def _check_rope(tendon: Tendon) -> None:
     if tendon.spatial and tendon.joints:
         reason = "MJCF has no tendon with both a path and terms of joints; wrap the drum as a geom"
         raise refused("tendon", tendon.name, reason)
-    if tendon.rubbing is not None:
+    if tendon.rubbing:
         raise refused("tendon", tendon.name, "MJCF has no friction between a tendon and what it wraps")
     if any(callable(rope.bound) for rope in tendon.ropes):
         raise refused("tendon", tendon.name, "MJCF cannot express a length that is a function of time")
