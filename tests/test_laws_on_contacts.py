@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -182,25 +183,77 @@ def test_an_impact_is_told(block: sr.System) -> None:
     assert "'foot'" in law.solve([0.0, -0.1], [0.0, 0.0], throw=False).message
 
 
+def pushed(kind: str, size: tuple[float, ...], *, closed_form: bool) -> sr.System:
+    """A geometry on the ground; a motor pushes it along x."""
+    made = sr.Mechanism(kind)
+    made.add_body("carriage", 1.0, inertia=(0.1,) * 3)
+    made.add_body("load", 2.0, inertia=(0.1,) * 3)
+    made.add_joint("x", "prismatic", "world", "carriage", axis=(1, 0, 0))
+    made.add_joint("z", "prismatic", "carriage", "load", axis=(0, 0, 1))
+    made.add_actuator("push", "x")
+    made.add_geom("ground", "world", "plane")
+    made.add_geom("skin", "load", kind, size, (0, 0, 0.1), friction=0.3)
+    made.add_geometry_contacts(closed_form=closed_form)
+    return sr.System(made)
+
+
 @pytest.mark.parametrize("closed_form", [True, False])
 def test_geometries(closed_form: bool) -> None:
     """A ball on a plane is pushed against its friction, whichever function finds the contact."""
-    made = sr.Mechanism("ball")
-    made.add_body("carriage", 1.0, inertia=(0.1,) * 3)
-    made.add_body("ball", 2.0, inertia=(0.1,) * 3)
-    made.add_joint("x", "prismatic", "world", "carriage", axis=(1, 0, 0))
-    made.add_joint("z", "prismatic", "carriage", "ball", axis=(0, 0, 1))
-    made.add_actuator("push", "x")
-    made.add_geom("ground", "world", "plane")
-    made.add_geom("skin", "ball", "sphere", (0.1,), (0, 0, 0.1), friction=0.3)
-    made.add_geometry_contacts(closed_form=closed_form)
-    system = sr.System(made)
-    law = accelerating(system, ["x"], np.array([2.0]))
+    law = accelerating(pushed("sphere", (0.1,), closed_form=closed_form), ["x"], np.array([2.0]))
     for v, way in ((0.0, 1.0), (-1.0, -1.0)):
         found = law.solve([0.0, 0.0], [v, 0.0])
         assert found.u[0] == pytest.approx(6.0 + way * 0.3 * 2.0 * G)
         assert Mode.SLIDING in found.modes.values()
     assert law.solve([0.0, 0.1], [0.0, 0.0]).u[0] == pytest.approx(6.0)
+
+
+def along_x(system: sr.System, **options: Any) -> control.Law:
+    path = references.minimum_jerk([0.0], [0.02], duration=0.1)
+    return control.ProjectedInverseDynamics(system, ["x"], path, **options)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("sphere", (0.1,)), ("box", (0.2, 0.15, 0.1))])
+def test_geometries_in_steps(kind: str, size: tuple[float, ...]) -> None:
+    """A law in a run knows what a narrow phase finds: the controls are those of a call at the same state."""
+    system = pushed(kind, size, closed_form=False)
+    law, options = along_x(system), {"duration": 0.12, "dt": 4e-3}
+    run = sr.simulate(system, [0.0, 0.0], control=law, sample_time=4e-3, method="moreau-jean", **options)
+    called = [law(q, v, float(t)) for q, v, t in zip(run.q[:-1], run.v[:-1], run.t)]
+    assert_allclose(run.u[:-1], called, atol=1e-9)
+    free = along_x(system, contacts=False)
+    alone = [free(q, v, float(t)) for q, v, t in zip(run.q, run.v, run.t)]
+    assert_allclose((run.u - alone)[3:22], 0.3 * 2.0 * G, atol=1e-9)
+    assert run.q[-1, 0] == pytest.approx(0.02, abs=5e-4)  # controls held for 4 ms
+    many = sr.rollout(system, np.zeros((1, 2)), control=along_x(system), method="moreau-jean", **options)
+    held = sr.simulate(system, [0.0, 0.0], control=along_x(system), method="moreau-jean", **options)
+    assert_allclose(many.final_q[0], held.q[-1], atol=1e-14)
+    assert held.q[-1, 0] == pytest.approx(0.02, abs=1e-4)
+
+
+def test_an_error_in_the_search_for_contacts_ends_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = pushed("box", (0.2, 0.15, 0.1), closed_form=False)
+
+    def fails(*_: object) -> None:
+        raise sr.ArgumentError("no contacts", element="search")
+
+    monkeypatch.setattr("sarrus.control.laws.plant_contacts.PlantContacts.look", fails)
+    with pytest.raises(sr.ArgumentError, match="no contacts"):
+        sr.simulate(system, [0.0, 0.0], duration=0.01, dt=1e-3, control=along_x(system), method="moreau-jean")
+
+
+def test_geometries_in_closed_form_by_events() -> None:
+    """A run by events has gaps in closed form, and so has the law in it; without contacts it leaves them out."""
+    system = pushed("box", (0.2, 0.15, 0.1), closed_form=False)
+    run = sr.simulate(system, [0.0, 0.0], duration=0.12, control=along_x(system), rtol=1e-9)
+    s = np.minimum(run.t / 0.1, 1.0)
+    assert_allclose(run.q[:, 0], 0.02 * s**3 * (10.0 - 15.0 * s + 6.0 * s**2), atol=1e-9)
+    moves = (s > 0.01) & (s < 0.99)
+    a = 0.02 / 0.1**2 * (60.0 * s - 180.0 * s**2 + 120.0 * s**3)
+    assert_allclose(run.u[moves, 0], 3.0 * a[moves] + 0.3 * 2.0 * G, atol=1e-6)
+    free = sr.simulate(system, [0.0, 0.0], duration=0.01, control=along_x(system), switching=False)
+    s = free.t / 0.1
+    assert_allclose(free.u[:, 0], 6.0 * (60.0 * s - 180.0 * s**2 + 120.0 * s**3), atol=1e-9)
 
 
 def test_a_transmission_with_losses() -> None:
