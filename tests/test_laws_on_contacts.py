@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
+from law_scenes import (
+    FRICTION,
+    INERTIA,
+    LENGTH,
+    MASS,
+    accelerating,
+    along_x,
+    chain,
+    gantry,
+    hoist,
+    pendulum_between_stops,
+    pushed,
+    quadruped_on_legs,
+)
 from sarrus import control, references
 from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.contact_elements import Mode
@@ -17,26 +30,12 @@ from sarrus.dynamics.contacts.contact_elements import Mode
 G = 9.81
 
 
-def accelerating(system: sr.System, names: list[str], a: Array) -> control.Law:
-    """Return a law that demands accelerations of coordinates."""
-    path = [float(x) for x in a]
-    return control.ProjectedInverseDynamics(
-        system, names, lambda t: [0.5 * x * t * t for x in path], stiffness=0.0, damping=0.0
-    )
-
-
 # --- a pendulum with dry friction between stops -----------------------------------------------------------------------
-
-MASS, LENGTH, INERTIA, FRICTION = 2.0, 0.5, 0.1, 1.5
 
 
 @pytest.fixture(scope="module")
 def pendulum() -> sr.System:
-    made = sr.Mechanism("pendulum")
-    made.add_body("rod", MASS, com=(LENGTH, 0, 0), inertia=(INERTIA,) * 3)
-    made.add_joint("turn", "revolute", "world", "rod", axis=(0, -1, 0), friction=FRICTION, limits=(-1.0, 1.0))
-    made.add_actuator("motor", "turn")
-    return sr.System(made)
+    return pendulum_between_stops()
 
 
 def torque(q: float, a: float, rub: float) -> float:
@@ -183,20 +182,6 @@ def test_an_impact_is_told(block: sr.System) -> None:
     assert "'foot'" in law.solve([0.0, -0.1], [0.0, 0.0], throw=False).message
 
 
-def pushed(kind: str, size: tuple[float, ...], *, closed_form: bool) -> sr.System:
-    """A geometry on the ground; a motor pushes it along x."""
-    made = sr.Mechanism(kind)
-    made.add_body("carriage", 1.0, inertia=(0.1,) * 3)
-    made.add_body("load", 2.0, inertia=(0.1,) * 3)
-    made.add_joint("x", "prismatic", "world", "carriage", axis=(1, 0, 0))
-    made.add_joint("z", "prismatic", "carriage", "load", axis=(0, 0, 1))
-    made.add_actuator("push", "x")
-    made.add_geom("ground", "world", "plane")
-    made.add_geom("skin", "load", kind, size, (0, 0, 0.1), friction=0.3)
-    made.add_geometry_contacts(closed_form=closed_form)
-    return sr.System(made)
-
-
 @pytest.mark.parametrize("closed_form", [True, False])
 def test_geometries(closed_form: bool) -> None:
     """A ball on a plane is pushed against its friction, whichever function finds the contact."""
@@ -208,23 +193,18 @@ def test_geometries(closed_form: bool) -> None:
     assert law.solve([0.0, 0.1], [0.0, 0.0]).u[0] == pytest.approx(6.0)
 
 
-def along_x(system: sr.System, **options: Any) -> control.Law:
-    path = references.minimum_jerk([0.0], [0.02], duration=0.1)
-    return control.ProjectedInverseDynamics(system, ["x"], path, **options)
-
-
 @pytest.mark.parametrize(("kind", "size"), [("sphere", (0.1,)), ("box", (0.2, 0.15, 0.1))])
 def test_geometries_in_steps(kind: str, size: tuple[float, ...]) -> None:
     """A law in a run knows what a narrow phase finds: the controls are those of a call at the same state."""
     system = pushed(kind, size, closed_form=False)
-    law, options = along_x(system), {"duration": 0.12, "dt": 4e-3}
-    run = sr.simulate(system, [0.0, 0.0], control=law, sample_time=4e-3, method="moreau-jean", **options)
+    law, options = along_x(system), {"duration": 0.12, "dt": 2e-3}
+    run = sr.simulate(system, [0.0, 0.0], control=law, sample_time=2e-3, method="moreau-jean", **options)
     called = [law(q, v, float(t)) for q, v, t in zip(run.q[:-1], run.v[:-1], run.t)]
     assert_allclose(run.u[:-1], called, atol=1e-9)
     free = along_x(system, contacts=False)
     alone = [free(q, v, float(t)) for q, v, t in zip(run.q, run.v, run.t)]
-    assert_allclose((run.u - alone)[3:22], 0.3 * 2.0 * G, atol=1e-9)
-    assert run.q[-1, 0] == pytest.approx(0.02, abs=5e-4)  # controls held for 4 ms
+    assert_allclose((run.u - alone)[5:45], 0.3 * 2.0 * G, atol=1e-9)
+    assert run.q[-1, 0] == pytest.approx(0.02, abs=5e-4)  # controls held for 2 ms
     many = sr.rollout(system, np.zeros((1, 2)), control=along_x(system), method="moreau-jean", **options)
     held = sr.simulate(system, [0.0, 0.0], control=along_x(system), method="moreau-jean", **options)
     assert_allclose(many.final_q[0], held.q[-1], atol=1e-14)
@@ -277,57 +257,6 @@ def test_a_transmission_with_losses() -> None:
 # --- scenes -----------------------------------------------------------------------------------------------------------
 
 
-def chain(r: np.random.Generator) -> tuple[sr.System, Array, Array, list[str]]:
-    """Joints with dry friction, some at their stops, all of them driven."""
-    made, n, parent = sr.Mechanism("chain"), int(r.integers(1, 5)), "world"
-    q, v = r.uniform(-1, 1, n), np.where(r.random(n) < 0.5, 0.0, r.normal(size=n))
-    for i in range(n):
-        made.add_body(
-            f"b{i}", r.uniform(0.5, 3), com=r.uniform(-0.3, 0.3, 3), inertia=(r.uniform(0.02, 0.2),) * 3
-        )
-        limits, side = {}, r.random()
-        if side < 0.6:
-            limits = {"limits": (q[i], q[i] + 1.0) if side < 0.3 else (q[i] - 1.0, q[i])}
-            v[i] = abs(v[i]) if side < 0.3 else -abs(v[i])
-        made.add_joint(
-            f"j{i}", "revolute" if r.random() < 0.7 else "prismatic", parent, f"b{i}",
-            axis=tuple(r.normal(size=3)), parent_pose=tuple(r.uniform(-0.5, 0.5, 3)),
-            friction=float(r.uniform(0, 3)) if r.random() < 0.7 else 0.0, **limits,
-        )  # fmt: skip
-        made.add_actuator(f"m{i}", f"j{i}")
-        parent = f"b{i}"
-    return sr.System(made), q, v, [f"j{i}" for i in range(n)]
-
-
-def gantry(r: np.random.Generator) -> tuple[sr.System, Array, Array, list[str]]:
-    """A foot on a plane in two directions; a third motor lifts it in some."""
-    made = sr.Mechanism("gantry")
-    for body, low in (("a", 0.5), ("b", 0.5), ("c", 0.5)):
-        made.add_body(body, r.uniform(low, 3.0), inertia=(0.1,) * 3)
-    made.add_joint("x", "prismatic", "world", "a", axis=(1, 0, 0), friction=float(r.integers(0, 2)))
-    made.add_joint("y", "prismatic", "a", "b", axis=(0, 1, 0))
-    made.add_joint("z", "prismatic", "b", "c", axis=(0, 0, 1))
-    made.add_contact("foot", "c", friction="coulomb", friction_coefficient=float(r.uniform(0.1, 0.9)))
-    lifts = r.random() < 0.5
-    for joint in "xyz" if lifts else "xy":
-        made.add_actuator(f"m{joint}", joint)
-    v = np.append(np.where(r.random(2) < 0.5, 0.0, r.normal(size=2)), 0.0)
-    return sr.System(made), np.zeros(3), v, ["x", "y", "z"] if lifts else ["x", "y"]
-
-
-def hoist(r: np.random.Generator) -> tuple[sr.System, Array, Array, list[str]]:
-    """A load on a rope from a drum."""
-    made = sr.Mechanism("hoist")
-    made.add_body("drum", 1.0, inertia=(0.1,) * 3)
-    made.add_body("load", r.uniform(1, 5), inertia=(0.1,) * 3)
-    made.add_joint("turn", "revolute", "world", "drum", axis=(0, 1, 0), friction=float(r.integers(0, 2)))
-    made.add_joint("z", "prismatic", "world", "load", axis=(0, 0, 1))
-    made.add_rope("rope", ["world", "load"], length=1.0, joint_terms={"turn": 0.1})
-    made.add_actuator("winch", "turn")
-    v = np.array([1.0, 0.1]) * (r.normal() if r.random() < 0.5 else 0.0)
-    return sr.System(made), np.array([0.0, -1.0]), v, ["z"]
-
-
 @pytest.mark.parametrize("make", [chain, gantry, hoist])
 def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[str]]]) -> None:
     """What is OK, forward dynamics confirms to 1e-9; what is not, names a contact, stop or rope. Most are OK."""
@@ -358,18 +287,7 @@ def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[s
 
 @pytest.fixture(scope="module")
 def quadruped() -> sr.System:
-    made = sr.Mechanism("quadruped")
-    made.add_body("trunk", 5.0, inertia=(0.2, 0.3, 0.4))
-    made.add_joint("float", "free", "world", "trunk")
-    for k, (x, y) in enumerate([(0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)]):
-        made.add_body(f"hip{k}", 0.2, inertia=(0.01,) * 3)
-        made.add_body(f"leg{k}", 0.3, inertia=(0.01,) * 3)
-        made.add_joint(f"hip{k}", "revolute", "trunk", f"hip{k}", axis=(0, 1, 0), parent_pose=(x, y, 0))
-        made.add_joint(f"leg{k}", "prismatic", f"hip{k}", f"leg{k}", axis=(0, 0, 1), friction=1.0)
-        made.add_contact(f"foot{k}", f"leg{k}", (0, 0, -0.5), friction="coulomb", friction_coefficient=0.6)
-        made.add_actuator(f"turn{k}", f"hip{k}")
-        made.add_actuator(f"push{k}", f"leg{k}")
-    return sr.System(made)
+    return quadruped_on_legs()
 
 
 @pytest.mark.parametrize("a", [(0.0, 0.0, 0.0), (1.0, 0.0, 2.0), (-2.0, 0.0, -1.0), (0.5, 0.0, -11.0)])
