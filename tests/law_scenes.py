@@ -99,6 +99,30 @@ def hoist(r: np.random.Generator) -> tuple[sr.System, Array, Array, list[str]]:
     return sr.System(made), np.array([0.0, -1.0]), v, ["z"]
 
 
+def slider_crank(r: np.random.Generator) -> tuple[sr.System, Array, Array, list[str]]:
+    """A closed loop: a crank drives a slider with dry friction, at a stop in some."""
+    made = sr.Mechanism("slider_crank")
+    for body, com in (("crank", 0.15), ("rod", 0.4), ("slider", 0.0)):
+        made.add_body(body, r.uniform(0.5, 2.0), com=(com, 0, 0), inertia=(0.03,) * 3)
+    made.add_joint("crank", "revolute", "world", "crank", axis=(0, 1, 0))
+    made.add_joint("rod", "revolute", "crank", "rod", axis=(0, 1, 0), parent_pose=(0.3, 0, 0))
+    angle = float(r.uniform(0.3, 2.5))
+    x = 0.3 * np.cos(angle) + np.sqrt(0.8**2 - (0.3 * np.sin(angle)) ** 2)
+    stop = r.random() < 0.5
+    made.add_joint(
+        "slide", "prismatic", "world", "slider", axis=(1, 0, 0), friction=float(r.uniform(0.5, 3.0)),
+        **({"limits": (x, x + 1.0)} if stop else {}),
+    )  # fmt: skip
+    made.add_closure("pin", "revolute", "rod", "slider", pose1=(0.8, 0, 0), axis=(0, 1, 0))
+    made.add_actuator("motor", "crank")
+    system = sr.System(made)
+    q = np.array(
+        system.assemble([angle, -np.arcsin(0.3 * np.sin(angle) / 0.8) - angle, x], locked=["crank"]).q
+    )
+    v = np.array(system.project_velocity(q, [-1.0 if r.random() < 0.5 else 0.0, 0.0, 0.0]))
+    return system, q, v, ["crank"]
+
+
 def quadruped_on_legs() -> sr.System:
     made = sr.Mechanism("quadruped")
     made.add_body("trunk", 5.0, inertia=(0.2, 0.3, 0.4))

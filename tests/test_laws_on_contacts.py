@@ -22,6 +22,7 @@ from law_scenes import (
     pendulum_between_stops,
     pushed,
     quadruped_on_legs,
+    slider_crank,
 )
 from sarrus import control, references
 from sarrus.base.arrays import Array
@@ -257,7 +258,7 @@ def test_a_transmission_with_losses() -> None:
 # --- scenes -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [chain, gantry, hoist])
+@pytest.mark.parametrize("make", [chain, gantry, hoist, slider_crank])
 def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[str]]]) -> None:
     """What is OK, forward dynamics confirms to 1e-9; what is not, names a contact, stop or rope. Most are OK."""
     served, count = 0, 16
@@ -279,7 +280,7 @@ def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[s
             assert np.abs(own - a).max() > 1e-6, seed
             if len(names) == system.nv:
                 assert not system.inverse_dynamics(q, v, a, throw=False).status.ok, seed
-    assert served >= {"chain": 6, "gantry": 8, "hoist": 14}[make.__name__]
+    assert served >= {"chain": 6, "gantry": 8, "hoist": 14, "slider_crank": 8}[make.__name__]
 
 
 # --- a robot on feet --------------------------------------------------------------------------------------------------

@@ -53,10 +53,9 @@ def law_on_contacts(table: LawTable, x: Floats, request: int) -> int:
         code = call_kernel(plant.plain, base, x, request)
         copy(base.answer, table.answer, base.nu)
         return code
-    work, own = ll.law_workspace(table), ll.law_workspace(base)
+    own = ll.law_workspace(base)
     call_native(base.native, base.own, own.mass)
-    copy(own.mass, work.mass, plant.n_out)
-    copy(work.force, room.force, nv)
+    copy(own.force, room.force, nv)
     table.generic_rank, table.n_used = base.generic_rank, base.n_used + 1
     code = _ask(table, room)
     if code >= 0:
