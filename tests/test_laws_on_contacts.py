@@ -115,6 +115,21 @@ def test_rest_at_a_target_has_no_chatter(pendulum: sr.System) -> None:
     assert len(run.switches) < 10
 
 
+def test_soft_levels_do_not_take_what_a_stop_leaves_them(pendulum: sr.System) -> None:
+    """What a demand presses on would leave the final soft level "rest" all of the torque: u would jump at touch."""
+    law = control.TaskHierarchy(pendulum, [control.Task(["turn"], 1.3, 100.0, 20.0, name="turn")])
+    pressing = law.solve([1.0], [0.0], throw=False)
+    assert pressing.u[0] == pytest.approx(torque(1.0, 30.0, FRICTION), rel=1e-5)
+    assert (pressing.outcome, pressing.conflict) == ("relaxed", ("stop 'turn.upper stop'",))
+    assert law.solve([0.999], [0.0]).u[0] == pytest.approx(torque(0.999, 30.1, FRICTION), rel=1e-5)
+    rest = pressing.levels[1]
+    assert rest.soft
+    assert rest.residual == pytest.approx(rest.demanded, rel=1e-6)
+    run = sr.simulate(pendulum, [0.1], duration=2.0, control=law)
+    assert run.q[-1, 0] == pytest.approx(1.0, abs=1e-9)
+    assert len(run.switches) < 10
+
+
 def test_runs_without_contacts_have_laws_without_them(pendulum: sr.System) -> None:
     law = control.ComputedTorque(pendulum, ["turn"], 0.3)
     run = sr.simulate(pendulum, [0.1], duration=0.1, control=law, switching=False)

@@ -303,9 +303,13 @@ def _settle(table: LawTable, room: PlantRoom, request: int):
 
 @internal
 def _keep_pressing(table: LawTable, room: PlantRoom):
-    """Prefer the controls of the demands where these press on something: the controls then do not jump at touch."""
+    """Stay near the controls of the demands where these press on something: they then do not jump at touch.
+
+    Soft levels have their share in these controls; what is pressed on would leave them more.
+    """
     if table.actuators > 0 and np.isfinite(room.nearest[0]):
-        limits = cn.physics_of(table)
+        limits, plant = cn.physics_of(table), table.contacts.plant
+        table.n_used = min(table.n_used, plant.hard + 1)
         for k in range(table.actuators):
             if table.roots[k] > 0.0:
                 table.preferred[k] = min(max(room.nearest[k], limits.lower[k]), limits.upper[k])
