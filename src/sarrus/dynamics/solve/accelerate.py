@@ -21,13 +21,20 @@ from sarrus.dynamics.contacts.contact_elements import opposite_flanks
 from sarrus.dynamics.contacts.contact_state import below_its_plane, it_hits
 from sarrus.dynamics.contacts.state_solution import StateSolution
 from sarrus.dynamics.contacts.support_reactions import ContactForces
-from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.forward_dynamics import solved
 from sarrus.dynamics.solve.state_contacts import contacts_at
 from sarrus.dynamics.solve.support import listed
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.memory.state_contacts_layout import CLOSING, DEEP, FOUND, IDLE, NO_CHOICE, NOT_FINITE
+from sarrus.kernels.memory.state_contacts_layout import (
+    CLOSING,
+    DEEP,
+    FOUND,
+    IDLE,
+    NO_CHOICE,
+    NO_MOTION,
+    NOT_FINITE,
+)
 
 
 def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, throw: bool) -> ForwardDynamics:
@@ -68,7 +75,8 @@ def _without_forces(solution: StateSolution, code: int) -> ContactForces:
         names = listed([elements[k].name for pair in opposite_flanks(elements, closed) for k in pair])
         text = f"no choice of one flank each of {names} keeps all from closing"
         return ContactForces(solution, Status.INFEASIBLE, text)
-    if pushing := _pushing(solution):
+    if code == NO_MOTION:
+        pushing = [b.one.name for b in solution.blocks if solution.answer.forces[b.one.rows.start] > 0.0]
         text = f"no acceleration keeps these from closing further: {listed(pushing)}"
         return ContactForces(solution, Status.INFEASIBLE, text)
     if solution.ambiguous:
@@ -77,16 +85,3 @@ def _without_forces(solution: StateSolution, code: int) -> ContactForces:
         return ContactForces(solution, Status.INFEASIBLE, text, float(facts.residual))
     text = f"no forces of {listed(list(solution.closed))} were found that obey the laws of friction"
     return ContactForces(solution, Status.NOT_CONVERGED, text, float(facts.residual))
-
-
-def _pushing(solution: StateSolution) -> list[str]:
-    """Return the contacts and stops whose normal forces prove that no acceleration keeps all from closing further."""
-    blocks = solution.blocks
-    contacts = [(b.rows.stop - b.rows.start, b.friction) for b in blocks if not b.is_dry]
-    dry = [(1, b.friction) for b in blocks if b.is_dry]
-    found = solve_contact_problem(
-        None, solution.given, contacts, dry, delassus=solution.delassus, throw=False
-    )
-    if found.status is not Status.INFEASIBLE:
-        return []
-    return [b.one.name for b in blocks if found.forces[b.rows.start] > 0.0]
