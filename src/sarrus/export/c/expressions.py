@@ -172,8 +172,8 @@ class Expressions(ABC):
     def entry(self, table: Table, index: Value) -> Value:
         """Return an entry of a table behind the named ones."""
         if table.writable:
-            place = self.combine(ast.Sub(), index, Known(table.entry_count))
-            return self.element(View(table.room_text, INT), place)
+            behind = self.combine(ast.Sub(), index, Known(table.entry_count))
+            return self.element(View(table.room_text, INT), behind)
         if not isinstance(index, Known):
             return Term(f"{self.functions.helper(table.text)}[{as_term(index).text}]", INT)
         place = int(index.value)

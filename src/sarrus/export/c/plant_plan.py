@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from sarrus.control.laws.plant_contacts import PlantContacts
@@ -13,7 +15,6 @@ from sarrus.export.c.values import DOUBLE, INT, Address, KernelCode, Native, Tab
 from sarrus.kernels.laws.hierarchy import hierarchy
 from sarrus.kernels.laws.hierarchy_in_cones import hierarchy_in_cones
 from sarrus.kernels.laws.plant_contacts import law_on_contacts
-from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import plant_contact_layout as pl
 from sarrus.kernels.memory import state_contacts_layout as sl
 
@@ -127,7 +128,7 @@ class PlantPlan:
         }
         return self._written("the law on contacts", "order", arrays.table, entries)
 
-    def _written(self, name: str, room: str, table: ll.LawTable, entries: dict[str, Value]) -> Table:
+    def _written(self, name: str, room: str, table: Any, entries: dict[str, Value]) -> Table:
         """Return a table whose entries behind the named ones are members of the workspace."""
         named = len(type(table).fields)
         text = self._integers(room, np.array(table[named:]))
