@@ -221,6 +221,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
     "test_laws_of_switched_constraints.py": ("test_c_and_casadi_follow_the_brake",),
     "test_laws_on_contacts.py": (
         "test_a_robot_stands_up",
+        "test_closed_loops_in_runs",
         "test_geometries_in_steps[box-size1]",
         "test_random_scenes",
     ),

@@ -298,6 +298,33 @@ def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[s
     assert served >= {"chain": 6, "gantry": 8, "hoist": 14, "slider_crank": 8}[make.__name__]
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_closed_loops_in_runs(seed: int) -> None:
+    """A crank drives its slider against friction, and in some into a stop: runs end, with the controls of calls."""
+    r = np.random.default_rng([seed, 101])
+    system, q, _, names = slider_crank(r)
+    target = float(q[0] + r.uniform(-1.0, 1.0))
+    path = references.minimum_jerk([q[0]], [target], duration=0.4)
+    laws = (
+        lambda: control.TaskHierarchy(system, [control.Task(names, path, 100.0, 20.0, name="crank")]),
+        lambda: control.ComputedTorque(system, names, path),
+        lambda: control.Regulator(system, names, [target], stiffness=60.0, damping=10.0),
+    )
+    law = laws[seed % 3]()
+    run = sr.simulate(system, q, duration=0.5, control=law)
+    assert run.status.ok
+    assert len(run.switches) < 20
+    times = np.array([switch.time for switch in run.switches])
+    for k in range(0, len(run.t), 3):
+        slow = np.abs(run.v[k]).max() < 1e-6
+        if slow or (times.size and np.abs(times - run.t[k]).min() < 1e-6):
+            continue
+        u = law.solve(run.q[k], run.v[k], float(run.t[k]), throw=False).u
+        assert_allclose(u, run.u[k], rtol=1e-6, atol=1e-6)
+        own = system.forward_dynamics(run.q[k], run.v[k], run.u[k]).a
+        assert_allclose(own, run.a[k], atol=1e-7 * (1.0 + np.abs(own).max()))
+
+
 # --- a robot on feet --------------------------------------------------------------------------------------------------
 
 
