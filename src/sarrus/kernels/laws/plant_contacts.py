@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy, fill
-from sarrus.kernels.laws.hierarchy import begin_levels, prepared, remember, rows_of_level, solve_level
+from sarrus.kernels.laws.hierarchy import prepared, remember, solve_levels
 from sarrus.kernels.laws.hierarchy_in_cones import forget_programs, within_limits
 from sarrus.kernels.laws.plant_equations import law_table_at, lay_equations
 from sarrus.kernels.laws.plant_state import accelerate, friction_of, held_rows, law_of, sort_contacts
@@ -31,7 +31,7 @@ from sarrus.kernels.laws.tolerances import MODE_ROUNDS, SAME_DIRECTION, SAME_MIS
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import plant_contact_layout as pl
-from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
+from sarrus.kernels.memory.law_layout import LawTable
 from sarrus.kernels.memory.plant_contact_layout import PlantRoom
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
@@ -80,7 +80,7 @@ def _ask(table: LawTable, room: PlantRoom):
         rank, total = prepared(table, work)
         if rank < 0:
             return rank
-        _solve_plainly(table, work, rank, total)
+        solve_levels(table, work, rank, total, table.n_levels)
         accelerate(table, room, rank)
         code = rank
         for b in range(int(facts.active)):
@@ -128,27 +128,13 @@ def _press(table: LawTable, room: PlantRoom):
     rank, total = prepared(table, work)
     if rank < 0:
         return rank
-    _solve_plainly(table, work, rank, total)
+    solve_levels(table, work, rank, total, table.n_levels)
     copy(table.answer, room.nearest, table.actuators)
     for b in range(int(room.facts.active)):
         k, _, _, _, _, going = law_of(table, room, b)
         if room.pressed[k] != 0.0:
             room.modes[k] = pl.SLIDING if going or _slips(table, room, b) else pl.HELD
     return rank
-
-
-@internal
-def _solve_plainly(table: LawTable, work: LawWorkspace, rank: int, total: int):
-    """Solve all levels without limits and inequalities, and write the unknowns in their units."""
-    nu, answer, first = table.nu, table.answer, 0
-    done = begin_levels(table, work, total)
-    for level in range(table.n_levels):
-        count = rows_of_level(table, level, table.nv - rank)
-        if table[ll.LEVELS + 3 * level] != ll.AT_MOST:
-            done = solve_level(table, work, level, first, count, done, total)
-        first += count
-    for k in range(nu):
-        answer[k] = table.preferred[k] + table.roots[k] * answer[k]
 
 
 @internal
