@@ -127,6 +127,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
     ),
     "test_export_c_contacts.py": ALL,
     "test_export_c_laws.py": ALL,
+    "test_export_c_laws_on_contacts.py": ALL,
     "test_export_c_refusals.py": (
         "test_contact_steps_at_huge_numbers[-1e+300]",
         "test_contact_steps_at_huge_numbers[1e+160]",
@@ -218,7 +219,12 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_no_law_breaks_its_limits[platform]",
     ),
     "test_laws_of_switched_constraints.py": ("test_c_and_casadi_follow_the_brake",),
-    "test_laws_on_contacts.py": ("test_a_robot_stands_up", "test_random_scenes"),
+    "test_laws_on_contacts.py": (
+        "test_a_robot_stands_up",
+        "test_closed_loops_in_runs",
+        "test_geometries_in_steps[box-size1]",
+        "test_random_scenes",
+    ),
     "test_legged_controller.py": (
         "test_contacts_that_switch_at_once_make_the_controls_jump_unless_their_rate_is_limited",
     ),

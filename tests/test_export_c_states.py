@@ -141,6 +141,27 @@ def test_what_is_not_possible(tmp_path: Path) -> None:
     assert found == {Status.OK, Status.INFEASIBLE}
 
 
+def test_what_no_acceleration_keeps_from_closing(tmp_path: Path) -> None:
+    """Prescribed motions press into a stop or a plane: INFEASIBLE, as Python proves it, too."""
+    statuses = set()
+    for k, (moved, way) in enumerate([("z", -1.0), ("x", -1.0), ("z", 1.0)]):
+        made = sr.Mechanism("pressed")
+        for body in "ab":
+            made.add_body(body, 1.0, inertia=(0.1,) * 3)
+        made.add_joint("x", "prismatic", "world", "a", axis=(1, 0, 0), limits=(0.0, 1.0))
+        made.add_joint("z", "prismatic", "a", "b", axis=(0, 0, 1))
+        made.add_contact("foot", "b", friction="coulomb", friction_coefficient=0.4)
+        made.add_motion("motion", moved, lambda t, way=way: 0.5 * way * t * t)
+        system = sr.System(made)
+        scene = Scene(system, np.zeros(2), np.zeros(2), np.zeros(0))
+        statuses.add(assert_same(export(system, tmp_path / str(k), scene.q), scene).status)
+        if way < 0.0:
+            pressed = "foot" if moved == "z" else "x.lower stop"
+            with pytest.raises(sr.SolveError, match=f"from closing further: '{pressed}'"):
+                system.forward_dynamics(np.zeros(2), np.zeros(2))
+    assert statuses == {Status.OK, Status.INFEASIBLE}
+
+
 def inverse(code: Compiled, q: Array, v: Array, a: Array, t: float = 0.0) -> tuple[Status, Array, Array]:
     """Return status, controls and forces of inverse dynamics in C."""
     u, forces = np.zeros(code.system.nu), np.zeros(len(contact_names(code.system)))

@@ -9,6 +9,21 @@ import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
+from law_scenes import (
+    FRICTION,
+    INERTIA,
+    LENGTH,
+    MASS,
+    accelerating,
+    along_x,
+    chain,
+    gantry,
+    hoist,
+    pendulum_between_stops,
+    pushed,
+    quadruped_on_legs,
+    slider_crank,
+)
 from sarrus import control, references
 from sarrus.base.arrays import Array
 from sarrus.dynamics.contacts.contact_elements import Mode
@@ -16,26 +31,12 @@ from sarrus.dynamics.contacts.contact_elements import Mode
 G = 9.81
 
 
-def accelerating(system: sr.System, names: list[str], a: Array) -> control.Law:
-    """Return a law that demands accelerations of coordinates."""
-    path = [float(x) for x in a]
-    return control.ProjectedInverseDynamics(
-        system, names, lambda t: [0.5 * x * t * t for x in path], stiffness=0.0, damping=0.0
-    )
-
-
 # --- a pendulum with dry friction between stops -----------------------------------------------------------------------
-
-MASS, LENGTH, INERTIA, FRICTION = 2.0, 0.5, 0.1, 1.5
 
 
 @pytest.fixture(scope="module")
 def pendulum() -> sr.System:
-    made = sr.Mechanism("pendulum")
-    made.add_body("rod", MASS, com=(LENGTH, 0, 0), inertia=(INERTIA,) * 3)
-    made.add_joint("turn", "revolute", "world", "rod", axis=(0, -1, 0), friction=FRICTION, limits=(-1.0, 1.0))
-    made.add_actuator("motor", "turn")
-    return sr.System(made)
+    return pendulum_between_stops()
 
 
 def torque(q: float, a: float, rub: float) -> float:
@@ -114,6 +115,21 @@ def test_rest_at_a_target_has_no_chatter(pendulum: sr.System) -> None:
     assert len(run.switches) < 10
 
 
+def test_soft_levels_do_not_take_what_a_stop_leaves_them(pendulum: sr.System) -> None:
+    """What a demand presses on would leave the final soft level "rest" all of the torque: u would jump at touch."""
+    law = control.TaskHierarchy(pendulum, [control.Task(["turn"], 1.3, 100.0, 20.0, name="turn")])
+    pressing = law.solve([1.0], [0.0], throw=False)
+    assert pressing.u[0] == pytest.approx(torque(1.0, 30.0, FRICTION), rel=1e-5)
+    assert (pressing.outcome, pressing.conflict) == ("relaxed", ("stop 'turn.upper stop'",))
+    assert law.solve([0.999], [0.0]).u[0] == pytest.approx(torque(0.999, 30.1, FRICTION), rel=1e-5)
+    rest = pressing.levels[1]
+    assert rest.soft
+    assert rest.residual == pytest.approx(rest.demanded, rel=1e-6)
+    run = sr.simulate(pendulum, [0.1], duration=2.0, control=law)
+    assert run.q[-1, 0] == pytest.approx(1.0, abs=1e-9)
+    assert len(run.switches) < 10
+
+
 def test_runs_without_contacts_have_laws_without_them(pendulum: sr.System) -> None:
     law = control.ComputedTorque(pendulum, ["turn"], 0.3)
     run = sr.simulate(pendulum, [0.1], duration=0.1, control=law, switching=False)
@@ -185,22 +201,55 @@ def test_an_impact_is_told(block: sr.System) -> None:
 @pytest.mark.parametrize("closed_form", [True, False])
 def test_geometries(closed_form: bool) -> None:
     """A ball on a plane is pushed against its friction, whichever function finds the contact."""
-    made = sr.Mechanism("ball")
-    made.add_body("carriage", 1.0, inertia=(0.1,) * 3)
-    made.add_body("ball", 2.0, inertia=(0.1,) * 3)
-    made.add_joint("x", "prismatic", "world", "carriage", axis=(1, 0, 0))
-    made.add_joint("z", "prismatic", "carriage", "ball", axis=(0, 0, 1))
-    made.add_actuator("push", "x")
-    made.add_geom("ground", "world", "plane")
-    made.add_geom("skin", "ball", "sphere", (0.1,), (0, 0, 0.1), friction=0.3)
-    made.add_geometry_contacts(closed_form=closed_form)
-    system = sr.System(made)
-    law = accelerating(system, ["x"], np.array([2.0]))
+    law = accelerating(pushed("sphere", (0.1,), closed_form=closed_form), ["x"], np.array([2.0]))
     for v, way in ((0.0, 1.0), (-1.0, -1.0)):
         found = law.solve([0.0, 0.0], [v, 0.0])
         assert found.u[0] == pytest.approx(6.0 + way * 0.3 * 2.0 * G)
         assert Mode.SLIDING in found.modes.values()
     assert law.solve([0.0, 0.1], [0.0, 0.0]).u[0] == pytest.approx(6.0)
+
+
+@pytest.mark.parametrize(("kind", "size"), [("sphere", (0.1,)), ("box", (0.2, 0.15, 0.1))])
+def test_geometries_in_steps(kind: str, size: tuple[float, ...]) -> None:
+    """A law in a run knows what a narrow phase finds: the controls are those of a call at the same state."""
+    system = pushed(kind, size, closed_form=False)
+    law, options = along_x(system), {"duration": 0.12, "dt": 2e-3}
+    run = sr.simulate(system, [0.0, 0.0], control=law, sample_time=2e-3, method="moreau-jean", **options)
+    called = [law(q, v, float(t)) for q, v, t in zip(run.q[:-1], run.v[:-1], run.t)]
+    assert_allclose(run.u[:-1], called, atol=1e-9)
+    free = along_x(system, contacts=False)
+    alone = [free(q, v, float(t)) for q, v, t in zip(run.q, run.v, run.t)]
+    assert_allclose((run.u - alone)[5:45], 0.3 * 2.0 * G, atol=1e-9)
+    assert run.q[-1, 0] == pytest.approx(0.02, abs=5e-4)  # controls held for 2 ms
+    many = sr.rollout(system, np.zeros((1, 2)), control=along_x(system), method="moreau-jean", **options)
+    held = sr.simulate(system, [0.0, 0.0], control=along_x(system), method="moreau-jean", **options)
+    assert_allclose(many.final_q[0], held.q[-1], atol=1e-14)
+    assert held.q[-1, 0] == pytest.approx(0.02, abs=1e-4)
+
+
+def test_an_error_in_the_search_for_contacts_ends_a_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    system = pushed("box", (0.2, 0.15, 0.1), closed_form=False)
+
+    def fails(*_: object) -> None:
+        raise sr.ArgumentError("no contacts", element="search")
+
+    monkeypatch.setattr("sarrus.control.laws.plant_contacts.PlantContacts.look", fails)
+    with pytest.raises(sr.ArgumentError, match="no contacts"):
+        sr.simulate(system, [0.0, 0.0], duration=0.01, dt=1e-3, control=along_x(system), method="moreau-jean")
+
+
+def test_geometries_in_closed_form_by_events() -> None:
+    """A run by events has gaps in closed form, and so has the law in it; without contacts it leaves them out."""
+    system = pushed("box", (0.2, 0.15, 0.1), closed_form=False)
+    run = sr.simulate(system, [0.0, 0.0], duration=0.12, control=along_x(system), rtol=1e-9)
+    s = np.minimum(run.t / 0.1, 1.0)
+    assert_allclose(run.q[:, 0], 0.02 * s**3 * (10.0 - 15.0 * s + 6.0 * s**2), atol=1e-9)
+    moves = (s > 0.01) & (s < 0.99)
+    a = 0.02 / 0.1**2 * (60.0 * s - 180.0 * s**2 + 120.0 * s**3)
+    assert_allclose(run.u[moves, 0], 3.0 * a[moves] + 0.3 * 2.0 * G, atol=1e-6)
+    free = sr.simulate(system, [0.0, 0.0], duration=0.01, control=along_x(system), switching=False)
+    s = free.t / 0.1
+    assert_allclose(free.u[:, 0], 6.0 * (60.0 * s - 180.0 * s**2 + 120.0 * s**3), atol=1e-9)
 
 
 def test_a_transmission_with_losses() -> None:
@@ -224,58 +273,7 @@ def test_a_transmission_with_losses() -> None:
 # --- scenes -----------------------------------------------------------------------------------------------------------
 
 
-def chain(r: np.random.Generator) -> tuple[sr.System, Array, Array, list[str]]:
-    """Joints with dry friction, some at their stops, all of them driven."""
-    made, n, parent = sr.Mechanism("chain"), int(r.integers(1, 5)), "world"
-    q, v = r.uniform(-1, 1, n), np.where(r.random(n) < 0.5, 0.0, r.normal(size=n))
-    for i in range(n):
-        made.add_body(
-            f"b{i}", r.uniform(0.5, 3), com=r.uniform(-0.3, 0.3, 3), inertia=(r.uniform(0.02, 0.2),) * 3
-        )
-        limits, side = {}, r.random()
-        if side < 0.6:
-            limits = {"limits": (q[i], q[i] + 1.0) if side < 0.3 else (q[i] - 1.0, q[i])}
-            v[i] = abs(v[i]) if side < 0.3 else -abs(v[i])
-        made.add_joint(
-            f"j{i}", "revolute" if r.random() < 0.7 else "prismatic", parent, f"b{i}",
-            axis=tuple(r.normal(size=3)), parent_pose=tuple(r.uniform(-0.5, 0.5, 3)),
-            friction=float(r.uniform(0, 3)) if r.random() < 0.7 else 0.0, **limits,
-        )  # fmt: skip
-        made.add_actuator(f"m{i}", f"j{i}")
-        parent = f"b{i}"
-    return sr.System(made), q, v, [f"j{i}" for i in range(n)]
-
-
-def gantry(r: np.random.Generator) -> tuple[sr.System, Array, Array, list[str]]:
-    """A foot on a plane in two directions; a third motor lifts it in some."""
-    made = sr.Mechanism("gantry")
-    for body, low in (("a", 0.5), ("b", 0.5), ("c", 0.5)):
-        made.add_body(body, r.uniform(low, 3.0), inertia=(0.1,) * 3)
-    made.add_joint("x", "prismatic", "world", "a", axis=(1, 0, 0), friction=float(r.integers(0, 2)))
-    made.add_joint("y", "prismatic", "a", "b", axis=(0, 1, 0))
-    made.add_joint("z", "prismatic", "b", "c", axis=(0, 0, 1))
-    made.add_contact("foot", "c", friction="coulomb", friction_coefficient=float(r.uniform(0.1, 0.9)))
-    lifts = r.random() < 0.5
-    for joint in "xyz" if lifts else "xy":
-        made.add_actuator(f"m{joint}", joint)
-    v = np.append(np.where(r.random(2) < 0.5, 0.0, r.normal(size=2)), 0.0)
-    return sr.System(made), np.zeros(3), v, ["x", "y", "z"] if lifts else ["x", "y"]
-
-
-def hoist(r: np.random.Generator) -> tuple[sr.System, Array, Array, list[str]]:
-    """A load on a rope from a drum."""
-    made = sr.Mechanism("hoist")
-    made.add_body("drum", 1.0, inertia=(0.1,) * 3)
-    made.add_body("load", r.uniform(1, 5), inertia=(0.1,) * 3)
-    made.add_joint("turn", "revolute", "world", "drum", axis=(0, 1, 0), friction=float(r.integers(0, 2)))
-    made.add_joint("z", "prismatic", "world", "load", axis=(0, 0, 1))
-    made.add_rope("rope", ["world", "load"], length=1.0, joint_terms={"turn": 0.1})
-    made.add_actuator("winch", "turn")
-    v = np.array([1.0, 0.1]) * (r.normal() if r.random() < 0.5 else 0.0)
-    return sr.System(made), np.array([0.0, -1.0]), v, ["z"]
-
-
-@pytest.mark.parametrize("make", [chain, gantry, hoist])
+@pytest.mark.parametrize("make", [chain, gantry, hoist, slider_crank])
 def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[str]]]) -> None:
     """What is OK, forward dynamics confirms to 1e-9; what is not, names a contact, stop or rope. Most are OK."""
     served, count = 0, 16
@@ -297,7 +295,34 @@ def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[s
             assert np.abs(own - a).max() > 1e-6, seed
             if len(names) == system.nv:
                 assert not system.inverse_dynamics(q, v, a, throw=False).status.ok, seed
-    assert served >= {"chain": 6, "gantry": 8, "hoist": 14}[make.__name__]
+    assert served >= {"chain": 6, "gantry": 8, "hoist": 14, "slider_crank": 8}[make.__name__]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_closed_loops_in_runs(seed: int) -> None:
+    """A crank drives its slider against friction, and in some into a stop: runs end, with the controls of calls."""
+    r = np.random.default_rng([seed, 101])
+    system, q, _, names = slider_crank(r)
+    target = float(q[0] + r.uniform(-1.0, 1.0))
+    path = references.minimum_jerk([q[0]], [target], duration=0.4)
+    laws = (
+        lambda: control.TaskHierarchy(system, [control.Task(names, path, 100.0, 20.0, name="crank")]),
+        lambda: control.ComputedTorque(system, names, path),
+        lambda: control.Regulator(system, names, [target], stiffness=60.0, damping=10.0),
+    )
+    law = laws[seed % 3]()
+    run = sr.simulate(system, q, duration=0.5, control=law)
+    assert run.status.ok
+    assert len(run.switches) < 20
+    times = np.array([switch.time for switch in run.switches])
+    for k in range(0, len(run.t), 3):
+        slow = np.abs(run.v[k]).max() < 1e-6
+        if slow or (times.size and np.abs(times - run.t[k]).min() < 1e-6):
+            continue
+        u = law.solve(run.q[k], run.v[k], float(run.t[k]), throw=False).u
+        assert_allclose(u, run.u[k], rtol=1e-6, atol=1e-6)
+        own = system.forward_dynamics(run.q[k], run.v[k], run.u[k]).a
+        assert_allclose(own, run.a[k], atol=1e-7 * (1.0 + np.abs(own).max()))
 
 
 # --- a robot on feet --------------------------------------------------------------------------------------------------
@@ -305,18 +330,7 @@ def test_random_scenes(make: Callable[..., tuple[sr.System, Array, Array, list[s
 
 @pytest.fixture(scope="module")
 def quadruped() -> sr.System:
-    made = sr.Mechanism("quadruped")
-    made.add_body("trunk", 5.0, inertia=(0.2, 0.3, 0.4))
-    made.add_joint("float", "free", "world", "trunk")
-    for k, (x, y) in enumerate([(0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)]):
-        made.add_body(f"hip{k}", 0.2, inertia=(0.01,) * 3)
-        made.add_body(f"leg{k}", 0.3, inertia=(0.01,) * 3)
-        made.add_joint(f"hip{k}", "revolute", "trunk", f"hip{k}", axis=(0, 1, 0), parent_pose=(x, y, 0))
-        made.add_joint(f"leg{k}", "prismatic", f"hip{k}", f"leg{k}", axis=(0, 0, 1), friction=1.0)
-        made.add_contact(f"foot{k}", f"leg{k}", (0, 0, -0.5), friction="coulomb", friction_coefficient=0.6)
-        made.add_actuator(f"turn{k}", f"hip{k}")
-        made.add_actuator(f"push{k}", f"leg{k}")
-    return sr.System(made)
+    return quadruped_on_legs()
 
 
 @pytest.mark.parametrize("a", [(0.0, 0.0, 0.0), (1.0, 0.0, 2.0), (-2.0, 0.0, -1.0), (0.5, 0.0, -11.0)])

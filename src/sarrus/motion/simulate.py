@@ -244,6 +244,7 @@ def _motion(
         system, q, v, local = _extended(system, q, v, t0, coordinates)
     own_form = coordinates is not None or formulation is not None
     asked = Stepping.of(method, dt, rtol, atol)
+    given = system
     if switching is not False and asked.method != TIME_STEPPING and (own_form or goes_by_events(asked)):
         system = with_closed_forms(system, "a run by events")
     stepping = stepping_of(system, asked, switching, smooth=own_form)
@@ -251,7 +252,7 @@ def _motion(
         system = with_contacts_of_steps(system)
     work = system.workspace().copy()
     if isinstance(control, Law):
-        control = control.of_run(system)
+        control = control.of_run(system, given)
     options = run_options(
         system, stepping, stabilization, Recording.of(every), t0=t0, duration=duration,
         driven=control is not None or force is not None,

@@ -21,7 +21,6 @@ from sarrus.control.laws.demands import (
     Level,
     Settings,
     SettingValues,
-    stacked,
 )
 from sarrus.control.laws.explanation import Explanation, LimitUse, explained
 from sarrus.control.laws.hand_over import ContactUnknowns, with_hand_overs
@@ -30,13 +29,13 @@ from sarrus.control.laws.law_command import command_of
 from sarrus.control.laws.law_failure import gap_place, is_too_large, no_answer, refusal, what_was_open
 from sarrus.control.laws.law_limits import LawLimits
 from sarrus.control.laws.law_options import LawOptions, chosen
+from sarrus.control.laws.law_outputs import law_outputs
 from sarrus.control.laws.least_norm import constant_norm, norm_levels
 from sarrus.control.laws.plant_contacts import PlantContacts, contacts_of_plant
-from sarrus.control.laws.row_units import in_characteristic_units, times_rows
+from sarrus.control.laws.row_units import in_characteristic_units
 from sarrus.control.laws.tolerances import LEVEL_CUT, MEASURED
-from sarrus.dynamics.closing.closed_state import gap_expression, largest_opening, what_is_open
+from sarrus.dynamics.closing.closed_state import largest_opening, what_is_open
 from sarrus.dynamics.closing.levenberg_marquardt import data_of
-from sarrus.dynamics.model.control_limits import force_at_zero_control
 from sarrus.dynamics.model.control_metric import control_norm, unit_of_controls
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.dynamics.model.options import Options
@@ -68,7 +67,7 @@ class Law:
     holds its gains and targets by name: assignment to an item compiles nothing.
     Contacts that are constraints are active as the parameters say. Other contacts, ropes, limits of joints and dry
     friction of the model act as they do at the state (`sarrus.kernels.laws.plant_contacts`): forward dynamics with u
-    gives the accelerations of the law. Geometries without a gap in closed form act in calls, not in runs.
+    gives the accelerations of the law.
 
     Threads may share a law: calls wait for each other, and a simulation works on a `copy`. The memory from sample to
     sample exists once per law: a thread that samples a law itself needs a copy.
@@ -171,9 +170,9 @@ class Law:
         )  # fmt: skip
 
     @property
-    def front(self) -> ll.LawTable:
-        """The table with which the kernel is called."""
-        return self.table if self.plant is None else self.plant.table
+    def loop(self) -> tuple[int, int]:
+        """Addresses of the table and of the kernel for the loop of a run."""
+        return (self.table.ctypes.data, self.kernel.address) if self.plant is None else self.plant.loop
 
     @property
     def acting(self) -> PlantContacts | None:
@@ -317,10 +316,16 @@ class Law:
         with self._lock:
             return self._copy()
 
-    def of_run(self, given: System) -> Law:
-        """Return a copy for a run of the system ``given``, whose parameters it uses if that is its own model."""
-        duplicate = self.copy()
-        duplicate._sees_run = self.system is given  # noqa: SLF001  of this class
+    def of_run(self, given: System, surfaces_of: System | None = None) -> Law:
+        """Return a copy for a run of the system ``given``, whose parameters it uses if that is its own model.
+
+        ``surfaces_of``: ``given`` is this system with all gaps in closed form, and the copy of a law of it is, too.
+        """
+        duplicate, closed_form = self.copy(), self.system is surfaces_of and given is not surfaces_of
+        surfaces = closed_form and tuple(given.parameters) == tuple(self.system.parameters)
+        if surfaces and duplicate.plant is not None:
+            duplicate.plant = duplicate.plant.copy(duplicate, given)
+        duplicate._sees_run = self.system is given or surfaces  # noqa: SLF001  of this class
         duplicate.forget_ranks()  # a run does not depend on calls before it
         return duplicate
 
@@ -464,32 +469,7 @@ class Law:
 
     def outputs(self) -> dict[str, ca.SX]:
         """Return the outputs of the native function, expressions of the symbols of the system and the settings."""
-        e, rows = self.system.equations, [level for level in self.levels if isinstance(level, Demand)]
-        pushes = [level.force for level in self.levels if isinstance(level, ForceDemand)]
-        forces = [force for force in pushes if force is not None]
-        outputs = {
-            "mass": e.mass_matrix,
-            "force": self.system.compiled.force - force_at_zero_control(self.system),
-            "rows": times_rows(self.system, e.jacobian.T).T,
-            "bias": times_rows(self.system, e.constraint_bias.T).T,
-            "actuation": e.actuation.T,
-            "demands": ca.vertcat(ca.SX(0, e.nv), *[level.jacobian for level in rows]),
-            "wanted": ca.vertcat(ca.SX(0, 1), *[level.wanted for level in rows]),
-        }
-        if any(level.multipliers is not None for level in rows):
-            outputs["couplings"] = times_rows(self.system, stacked(rows, "multipliers", e.nc))
-        if any(level.unknowns is not None for level in rows):
-            outputs["selections"] = stacked(rows, "unknowns", self.unknowns)
-        if any(level.active is not None for level in rows):
-            each = [ca.SX.ones(len(level.rows)) if level.active is None else level.active for level in rows]
-            outputs["active"] = ca.fmin(ca.fmax(ca.vertcat(*each), 0.0), 1.0)
-        if forces:
-            outputs["forces"] = ca.horzcat(*forces).T
-        if self.states:
-            outputs["memory"] = ca.vertcat(*(state.next for state in self.states))
-        if self.system.nh > 0:
-            outputs["gap"] = gap_expression(self.system)
-        return outputs
+        return law_outputs(self)
 
     def timed_expressions(self) -> list[ca.SX]:
         """Return the expressions of the law in which the time may occur."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+import ctypes
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -31,6 +33,10 @@ from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory import plant_contact_layout as pl
 from sarrus.kernels.memory import state_contacts_layout as sl
 from sarrus.kernels.memory.record import view_fields
+from sarrus.kernels.platform.c_function import PROTOTYPE, law_on_contacts
+
+if TYPE_CHECKING:
+    from sarrus.dynamics.system import System
 
 _MODES = {pl.OPEN: Mode.OPEN, pl.UNDECIDED: Mode.OPEN, pl.HELD: Mode.STICKING, pl.SLIDING: Mode.SLIDING}
 
@@ -78,33 +84,37 @@ class Known(NamedTuple):
 class PlantContacts:
     """The tables of `sarrus.kernels.laws.plant_contacts` for one `Law`; each copy of the law has its own.
 
-    Contacts between geometries without a gap in closed form are found by a narrow phase before a call from Python
-    (`look`); in runs the law does not know them.
+    Contacts between geometries without a gap in closed form are found by a narrow phase before each call of the kernel
+    (`look`); runs then call a function of Python in place of the kernel (`_in_runs`).
 
     Attributes
     ----------
+    system : with the contacts: that of the law, or of a run with closed forms of the same contacts.
     table : of the kernel, in place of that of the law.
+    loop : addresses of the table and of the kernel for the loop of a run.
     arrays : of this table. limits : of the controls, and of the forces of contacts.
     elements : the contacts, stops and dry frictions, in the order of the kernel.
     """
 
-    def __init__(self, law: Any, given: Array, known: Known) -> None:
+    def __init__(self, law: Any, given: Array, known: Known, system: System | None = None) -> None:
         self.law, self._given, self._known = law, given, known
-        self._model_names = [one.name for one in contact_elements(law.system)]
-        self._build(contact_elements(law.system), contact_names(law.system))
+        self.system = law.system if system is None else system
+        self._model_names = [one.name for one in contact_elements(self.system)]
+        self._off = 0
+        self._error: BaseException | None = None
+        self._build(contact_elements(self.system), contact_names(self.system))
 
-    def copy(self, law: Any) -> PlantContacts:
-        """Return the same for a copy of the law."""
+    def copy(self, law: Any, system: System | None = None) -> PlantContacts:
+        """Return the same for a copy of the law; ``system``: a system with the same contacts in closed form."""
         given = self._given.copy() if law.limits is None else law.limits.arrays["physics"]
-        return PlantContacts(law, given, self._known)
+        return PlantContacts(law, given, self._known, system or self.system)
 
     def _build(self, elements: tuple[ContactElement, ...], names: tuple[str, ...]) -> None:
-        law = self.law
-        self._work: Workspace = law.system.workspace().copy()
+        self._work: Workspace = self.system.workspace().copy()
         self._at_state = StateContactTable(self._work, elements, names)
         known = self._at_state.contact_table  # the same table in another kernel
         self._work.table[la.Table.places["contact_table"]] = known.ctypes.data
-        if known.contact_rows and not known.motion and elements == contact_elements(law.system):
+        if known.contact_rows and not known.motion and elements == contact_elements(self.system):
             self._natives = contact_gaps(self._work), contact_motion_function(self._work)
             known.gaps, known.motion = (native.address for native in self._natives)
         self.elements, self.names = self._at_state.elements, names
@@ -159,7 +169,7 @@ class PlantContacts:
         plant.blocks, plant.rows, plant.given = blocks, rows, self._given
         self._opposite = np.array([one.opposite_flank for one in self.elements], dtype=np.int64)
         plant.opposite, plant.hard = self._opposite, options.hard
-        plant.told = ll.PER_LEVEL * int(table.n_levels)
+        plant.told, plant.off = ll.PER_LEVEL * int(table.n_levels), self._off
         sizes = pl.plant_sizes(plant, nv, nu)
         self._room = np.zeros(sum(sizes))
         plant.work = self._room
@@ -169,7 +179,7 @@ class PlantContacts:
 
     def leave_out(self, leaves: bool) -> None:
         """Let contacts take no part in the law, as in a run without them."""
-        self.plant.off = int(leaves)
+        self._off = self.plant.off = int(leaves)
 
     def follow(self, run: la.Table | None, system: Evaluations) -> None:
         """Take the modes of a run of ``system`` by events from its table, or with None again those of the state.
@@ -183,8 +193,7 @@ class PlantContacts:
 
     def look(self, q: ArrayLike, v: ArrayLike, t: float) -> None:
         """Find the contacts between geometries without a gap in closed form, which the next call knows."""
-        system = self.law.system
-        if not system.contact_geometries:
+        if not self.system.contact_geometries or self._off:
             return
         work = self.law.workspace()
         x = work.pack(q, v, None, t)
@@ -193,6 +202,36 @@ class PlantContacts:
             self._build(found.elements, found.names)
         if not self._at_state.contact_table.motion:
             self._at_state.load(found)
+
+    @property
+    def loop(self) -> tuple[int, int]:
+        """Addresses of the table and of the kernel for the loop of a run."""
+        if not self.system.contact_geometries:
+            return self.table.ctypes.data, law_on_contacts.address
+        return self.law.table.ctypes.data, ctypes.cast(self._kernel_of_runs, ctypes.c_void_p).value or 0
+
+    @cached_property
+    def _kernel_of_runs(self) -> Any:
+        return PROTOTYPE(self._in_runs)
+
+    def _in_runs(self, _: int, at: int, request: int) -> int:
+        """Find the contacts at the x at an address, and call the kernel; its table may change with the contacts."""
+        parts = self.law.system.parts
+        x = np.ctypeslib.as_array((ctypes.c_double * parts.tau.stop).from_address(at))
+        if not np.isfinite(x).all():
+            return -1
+        try:
+            self.look(x[parts.q], x[parts.v], float(x[parts.t]))
+            return int(law_on_contacts.entry(self.table.ctypes.data, at, request))
+        except BaseException as error:  # C has no exceptions: it is raised behind the kernel of the run
+            self._error = error
+            return -1
+
+    def raise_error(self) -> None:
+        """Raise the exception of the last search for contacts in a run, if there was one."""
+        if self._error is not None:
+            error, self._error = self._error, None
+            raise error
 
     @property
     def acts(self) -> bool:

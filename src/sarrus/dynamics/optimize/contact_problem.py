@@ -35,8 +35,13 @@ from sarrus.base.numbers import real_array
 from sarrus.base.status import Answer, Status
 from sarrus.dynamics.contacts.contact_elements import Mode
 from sarrus.dynamics.optimize.contact_rows import ContactRows
-from sarrus.dynamics.optimize.tolerances import DOUBTED_RESIDUAL, NO_ANSWER_PROVED
-from sarrus.kernels.contact.tolerances import FURTHER_STRETCHES, RESIDUAL_ACCEPTED, UNBOUNDED_FORCE
+from sarrus.dynamics.optimize.tolerances import DOUBTED_RESIDUAL
+from sarrus.kernels.contact.tolerances import (
+    FURTHER_STRETCHES,
+    NO_ANSWER_PROVED,
+    RESIDUAL_ACCEPTED,
+    UNBOUNDED_FORCE,
+)
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.c_function import PROTOTYPE, contact_problem
 

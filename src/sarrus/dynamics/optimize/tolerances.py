@@ -22,9 +22,6 @@ SYMMETRIC_FORM = 1e-12
 # but for rounding of its entries.
 SEMIDEFINITE_FORM = 1e-9
 
-# [1, of the terms] A proof that a contact problem has no answer holds to this.
-NO_ANSWER_PROVED = 1e-10
-
 # [1, of the largest term of a law of contact] An answer with a larger residual is sought again, in other units of
 # forces.
 DOUBTED_RESIDUAL = 1e-12

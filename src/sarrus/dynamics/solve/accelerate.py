@@ -20,13 +20,20 @@ from sarrus.base.status import Status
 from sarrus.dynamics.contacts.contact_elements import opposite_flanks
 from sarrus.dynamics.contacts.contact_state import all_between, all_open, below_its_plane, it_hits, takes_part
 from sarrus.dynamics.contacts.support_reactions import ContactForces
-from sarrus.dynamics.optimize.contact_problem import solve_contact_problem
 from sarrus.dynamics.results import ForwardDynamics
 from sarrus.dynamics.solve.forward_dynamics import solved
 from sarrus.dynamics.solve.state_contacts import contacts_at
 from sarrus.dynamics.solve.support import listed
 from sarrus.dynamics.solve.workspace import Workspace
-from sarrus.kernels.memory.state_contacts_layout import CLOSING, DEEP, FOUND, IDLE, NO_CHOICE, NOT_FINITE
+from sarrus.kernels.memory.state_contacts_layout import (
+    CLOSING,
+    DEEP,
+    FOUND,
+    IDLE,
+    NO_CHOICE,
+    NO_MOTION,
+    NOT_FINITE,
+)
 
 
 def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, throw: bool) -> ForwardDynamics:
@@ -79,7 +86,8 @@ def _without_forces(found: ContactForces, code: int) -> ContactForces:
         return found.failed(
             Status.INFEASIBLE, f"no choice of one flank each of {names} keeps all from closing"
         )
-    if pushing := _pushing(found):
+    if code == NO_MOTION:
+        pushing = [b.one.name for b in found.blocks if found.answer.forces[b.one.rows.start] > 0.0]
         text = f"no acceleration keeps these from closing further: {listed(pushing)}"
         return found.failed(Status.INFEASIBLE, text)
     if found.ambiguous:
@@ -88,14 +96,3 @@ def _without_forces(found: ContactForces, code: int) -> ContactForces:
         return found.failed(Status.INFEASIBLE, text, float(facts.residual))
     text = f"no forces of {closed} were found that obey the laws of friction"
     return found.failed(Status.NOT_CONVERGED, text, float(facts.residual))
-
-
-def _pushing(given: ContactForces) -> list[str]:
-    """Return the contacts and stops whose normal forces prove that no acceleration keeps all from closing further."""
-    blocks = given.blocks
-    contacts = [(b.rows.stop - b.rows.start, b.friction) for b in blocks if not b.is_dry]
-    dry = [(1, b.friction) for b in blocks if b.is_dry]
-    found = solve_contact_problem(None, given.given, contacts, dry, delassus=given.delassus, throw=False)
-    if found.status is not Status.INFEASIBLE:
-        return []
-    return [b.one.name for b in blocks if found.forces[b.rows.start] > 0.0]

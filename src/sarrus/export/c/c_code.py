@@ -112,7 +112,8 @@ def c_code(
         assembled if it is open, with the rank that the system has found before.
     contacts : bool
         Whether contacts with Coulomb friction, ropes, limits and dry friction of joints act in forward_dynamics,
-        inverse_dynamics, sensors and step, as in `System.forward_dynamics` and runs. False: these leave them out.
+        inverse_dynamics, sensors, step and laws that know them (forward_dynamics is exported, too, then: it tells
+        whether the law is right), as in `System.forward_dynamics` and runs. False: these leave them out.
 
     Returns
     -------
@@ -159,8 +160,15 @@ def c_contents(
     wanted = _checked(functions, law is not None)
     if "sensors" in wanted and "forward_dynamics" not in wanted and needs_accelerations(sensors_of(system)):
         wanted = ("forward_dynamics", *wanted)
-    if contacts and any(function in (*_AT_STATES, "step", "contact_step") for function in wanted):
-        system = with_closed_forms(system, "C", "contacts=False leaves all contacts out")
+    on_plant = law is not None and law.plant is not None and "law" in wanted
+    if contacts and (
+        on_plant or any(function in (*_AT_STATES, "step", "contact_step") for function in wanted)
+    ):
+        given, system = system, with_closed_forms(system, "C", "contacts=False leaves all contacts out")
+        law = law.of_run(system, given) if law is not None and system is not given else law
+    on_plant = on_plant and takes_part(system, contacts)
+    if on_plant and "forward_dynamics" not in wanted:
+        wanted = ("forward_dynamics", *wanted)  # which tells whether the law is right
     own = prefix_of(system.name, name)
     where = _configuration(system, q)
     if "step" in wanted and "contact_step" not in wanted and takes_part(system, contacts):
@@ -210,7 +218,11 @@ def _contents(
         elif function in ("law", "inverse_dynamics"):
             own = function == "law"
             asked = LawPlan(
-                law if law and own else demanding_law(system, q), natives, q, "law" if own else "inverse"
+                law if law and own else demanding_law(system, q),
+                natives,
+                q,
+                "law" if own else "inverse",
+                at_state,
             )
             entry = (control_law if own else inverse_dynamics)(name, asked, kernels)
             tables += asked.tables

@@ -9,6 +9,7 @@ import operator
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from types import FunctionType
 from typing import Any, Protocol
@@ -23,6 +24,7 @@ from sarrus.export.c.values import (
     Kind,
     Known,
     Native,
+    NotKnownError,
     Pack,
     Struct,
     Table,
@@ -157,7 +159,7 @@ class Expressions(ABC):
             assert isinstance(index, Known)
             return Known(owner.value[index.value])
         if isinstance(owner, Table):
-            return self._entry(owner, index)
+            return self.entry(owner, index)
         return self.element(owner, index)
 
     def element(self, owner: Value, index: Value) -> Term:
@@ -167,7 +169,11 @@ class Expressions(ABC):
         base = owner.text if _SIMPLE.match(owner.text) else f"({owner.text})"
         return Term(f"{base}[{as_term(index).text}]", owner.kind)
 
-    def _entry(self, table: Table, index: Value) -> Value:
+    def entry(self, table: Table, index: Value) -> Value:
+        """Return an entry of a table behind the named ones."""
+        if table.writable:
+            behind = self.combine(ast.Sub(), index, Known(table.entry_count))
+            return self.element(View(table.room_text, INT), behind)
         if not isinstance(index, Known):
             return Term(f"{self.functions.helper(table.text)}[{as_term(index).text}]", INT)
         place = int(index.value)
@@ -330,7 +336,8 @@ class Expressions(ABC):
         bound.apply_defaults()
         arguments = [v if isinstance(v, Value) else Known(v) for v in bound.arguments.values()]
         if isinstance(function, FunctionType) and all(_is_known(a) for a in arguments):
-            return self._computed(python(*map(_plain, arguments)))
+            with suppress(NotKnownError):
+                return self._computed(python(*map(_plain, arguments)))
         return self._invoke(function, arguments)
 
     @staticmethod

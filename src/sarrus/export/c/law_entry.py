@@ -18,11 +18,14 @@ from sarrus.export.c.contents import Member, Natives, array, clean
 from sarrus.export.c.entry_points import Entry, example, function, left_out, loop, prototype
 from sarrus.export.c.functions import Kernels
 from sarrus.export.c.identifiers import listing, macros
+from sarrus.export.c.plant_plan import PlantPlan
+from sarrus.export.c.state_plan import StatePlan
 from sarrus.export.c.topology_lookup import lookup
 from sarrus.export.c.values import DOUBLE, INT, Address, Native, Table, Term, Value, View
 from sarrus.export.topologies import topologies
 from sarrus.kernels.laws.hierarchy import hierarchy
 from sarrus.kernels.laws.hierarchy_in_cones import hierarchy_in_cones
+from sarrus.kernels.laws.plant_contacts import law_on_contacts
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 
@@ -30,7 +33,14 @@ from sarrus.kernels.memory import law_layout as ll
 class LawPlan:
     """A law in C: its tables, constants and members of the workspace, with names that begin with ``prefix``."""
 
-    def __init__(self, law: Law, natives: Natives, q: np.ndarray, prefix: str = "law") -> None:
+    def __init__(
+        self,
+        law: Law,
+        natives: Natives,
+        q: np.ndarray,
+        prefix: str = "law",
+        at_state: StatePlan | None = None,
+    ) -> None:
         self.law, self.prefix = law, prefix
         cut = float(law.arrays.tolerances.singular_cut)
 
@@ -51,6 +61,13 @@ class LawPlan:
         self.members = self._members()
         if law.limits is not None and contacts is not None:
             self.members += self._contact_members(law.limits, contacts)
+        self.plant: PlantPlan | None = None
+        if law.plant is not None and at_state is not None:
+            given = None if contacts is None else View(f"W->{prefix}_limits", DOUBLE)
+            self.plant = PlantPlan(law.plant, at_state, self.table, native, given)
+            self.tables += self.plant.tables
+            self.members += self.plant.members
+            self.constants[f"{prefix}_columns"] = law.system.characteristic.columns
 
     def _entries(self, constants: dict[str, str], **members: str) -> dict[str, Value]:
         """Return entries of a table: pointers to constants and to members of the workspace."""
@@ -116,13 +133,16 @@ class LawPlan:
     def run(self, name: str, kernels: Kernels) -> str:
         """Return the C function that loads the state, solves, and returns the status of the demands."""
         law, p, s, upper = self.law, self.prefix, self.law.system, name.upper()
-        kernel, _ = kernels.call(
-            hierarchy if law.limits is None else hierarchy_in_cones,
-            [self.table, View(f"W->{p}_state", DOUBLE), Term("what", INT)],
-        )
+        start = hierarchy if law.limits is None else hierarchy_in_cones, self.table
+        if self.plant is not None:
+            start = law_on_contacts, self.plant.table
+        kernel, _ = kernels.call(start[0], [start[1], View(f"W->{p}_state", DOUBLE), Term("what", INT)])
         infeasible = damped = ""
-        if law.limits is not None:
-            outcome = f"W->{p}_report[{law.limits.report.outcome}]"
+        if law.limits is not None or self.plant is not None:
+            outcome = "" if law.limits is None else f"W->{p}_report[{law.limits.report.outcome}]"
+            if self.plant is not None:
+                otherwise = outcome or f"{cn.EXACT}.0"
+                outcome = f"({self.plant.fact('acts')} != 0.0 ? {self.plant.outcome} : {otherwise})"
             infeasible = (
                 f"    if (code < 0 && {outcome} == {cn.FAILED}.0)\n        return {upper}_INFEASIBLE;"
             )
@@ -167,6 +187,7 @@ class LawPlan:
             left_open,
             damped,
             *levels,
+            *(self.plant.verdict(name, p) if self.plant is not None else []),
             f"    return missed ? {upper}_NOT_ACHIEVABLE : {upper}_OK;",
         )
 
@@ -187,7 +208,7 @@ def control_law(name: str, plan: LawPlan, kernels: Kernels) -> Entry:
         "INFEASIBLE where limits allow no forces; NOT_CLOSED where the loops are open by more than steps take, "
         "then u is that of q as it is; ILL_POSED or NOT_FINITE, then u is not written. "
         "Quaternions in q must have length one."
-    ) + left_out(law.system)
+    ) + (left_out(law.system) if plan.plant is None else plan.plant.text)
     sample = (
         "The same at a sample: what the law remembers goes on by period [s]. multipliers are those of the plant, "
         "or NULL. reset forgets what was remembered."

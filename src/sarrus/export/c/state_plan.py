@@ -35,7 +35,8 @@ _TEXT = (
     " Contacts with Coulomb friction, ropes, limits and dry friction of joints act, by their exact laws, where the "
     "status is OK or SINGULAR. Where they have no forces the answer is that without them, and the status says why: "
     "INCONSISTENT, an element closes with a velocity, which takes an impact (contact_step has it); NOT_CLOSED, an "
-    "element is below its plane by more than 1e-6 lengths; INFEASIBLE, no finite forces let a contact slide on; "
+    "element is below its plane by more than 1e-6 lengths; INFEASIBLE, no finite forces let a contact slide on, or "
+    "no acceleration keeps all from closing; "
     "NOT_CONVERGED, no forces were found that obey the laws. Forces that the laws leave open are the least ones."
 )
 # Names in C of what the kernel says where it has no forces, and the status that is returned.
@@ -44,6 +45,7 @@ ENDS = {
     sl.CLOSING: "INCONSISTENT",
     sl.IMPOSSIBLE: "INFEASIBLE",
     sl.NO_CHOICE: "INFEASIBLE",
+    sl.NO_MOTION: "INFEASIBLE",
     sl.NOT_FINITE: "NOT_CONVERGED",
     sl.NOT_SOLVED: "NOT_CONVERGED",
 }

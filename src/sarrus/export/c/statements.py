@@ -242,7 +242,8 @@ class Translator(Expressions):
     def _place(self, target: ast.expr) -> Value:
         """Return the target of an assignment."""
         if isinstance(target, ast.Subscript):
-            return self.element(self.value(target.value), self.value(target.slice))
+            owner, index = self.value(target.value), self.value(target.slice)
+            return self.entry(owner, index) if isinstance(owner, Table) else self.element(owner, index)
         return self.value(target)
 
     def _unpack(self, target: ast.Tuple, value: Value, source: ast.expr) -> None:
@@ -259,7 +260,8 @@ class Translator(Expressions):
             )
         assert isinstance(value, Pack)
         for item, part in zip(target.elts, value.values, strict=True):
-            self._assign(item, part, source)
+            if not (isinstance(item, ast.Name) and item.id == "_"):
+                self._assign(item, part, source)
 
     def kept(self, value: Value) -> Term:
         """Return a value, or the values of a tuple, stored in a new variable."""

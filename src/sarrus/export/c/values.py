@@ -15,6 +15,10 @@ from sarrus.kernels.memory.record import Record, pointee, record_fields
 INT, DOUBLE, VOID = "int", "double", "void"
 
 
+class NotKnownError(LookupError):
+    """An entry of a table is not known before the code runs."""
+
+
 @dataclass(frozen=True)
 class Struct:
     """A tuple returned by a function: its members, their types, and the named tuple in Python."""
@@ -123,7 +127,7 @@ class Table:
 
     ``numbers`` is the table, with zeros for addresses; ``entries`` are the entries other than known numbers. From index
     ``entry_count`` on it is work memory: ``room_text`` is this array in C, ``text`` the constant array of the entries
-    before.
+    before. ``writable``: kernels write to the entries behind the named ones, which are in the work memory, too.
     """
 
     name: str
@@ -132,6 +136,7 @@ class Table:
     entry_count: int
     room_text: str
     text: str
+    writable: bool = False
 
     def field(self, name: str) -> Value:
         """Return the entry of a name: a number, a pointer, or the address of a function."""
@@ -151,7 +156,7 @@ class Table:
         if isinstance(found, View | Table):
             return found
         if not isinstance(found, Known):
-            raise LookupError(f"{name} of the table {self.name} is not known before the code runs")
+            raise NotKnownError(f"{name} of the table {self.name} is not known before the code runs")
         return found.value
 
     def __add__(self, place: int) -> View:

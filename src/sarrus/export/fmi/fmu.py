@@ -116,7 +116,8 @@ def fmu(
         of least norm.
     contacts : True: with contacts with Coulomb friction, joint stops or dry friction the unit has co-simulation only,
         with steps of the method "moreau-jean" and contact forces as outputs (``contact.``), without sensors and
-        multipliers. False leaves all of these out; the description of the unit says so.
+        multipliers. In the controller of a law they act as in its calls. False leaves all of these out; the
+        description of the unit (of a law: its header in C) says so.
     derivatives : whether the unit provides exact directional derivatives; they double the code.
     binary : False writes a unit of sources only, for importers with a compiler.
 
@@ -157,7 +158,8 @@ def fmu(
     own = prefix_of(system.name, name)
     taken = {file.rpartition(".")[0] for file in _written_by_hand()} | {"unit"}
     own = f"model_{own}" if own.lower() in taken else own
-    contents = c_contents(source, functions, own, q=q, contacts=touched, more=more)
+    acts = touched if law is None else contacts
+    contents = c_contents(source, functions, own, q=q, contacts=acts, more=more)
     start = _start(system, contents.q, v)
     if touched and (beyond := sides_beyond(system, contents.q)):
         warn_beyond(system.name, beyond, stacklevel=2)

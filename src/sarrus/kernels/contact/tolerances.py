@@ -412,3 +412,7 @@ LEAST_COMPLIANCE = 1e-12
 def still_speed(speed: float) -> float:
     """Return the stick speed [units/s] if the largest velocity of the mechanism is ``speed`` [units/s]."""
     return STILL * (1.0 + speed)
+
+
+# [1, of the terms] A proof that a contact problem has no answer holds to this.
+NO_ANSWER_PROVED = 1e-10

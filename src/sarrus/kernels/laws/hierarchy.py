@@ -47,20 +47,26 @@ def hierarchy(table: LawTable, x: Floats, request: int) -> int:
     rank, total = prepare(table, x)
     if rank < 0:
         return rank
-    work, answer = ll.law_workspace(table), table.answer
-    nu, first, done = table.nu, 0, begin_levels(table, work, total)
-    for level in range(table.n_used):
-        count = rows_of_level(table, level, table.nv - rank)
-        done = solve_level(table, work, level, first, count, done, total)
-        first += count
-    roots, preferred = table.roots, table.preferred
-    for k in range(nu):
-        answer[k] = preferred[k] + roots[k] * answer[k]
-    if not (is_finite(answer, nu) and is_finite(work.memory, table.n_states)):
+    work = ll.law_workspace(table)
+    solve_levels(table, work, rank, total, table.n_used)
+    if not (is_finite(table.answer, table.nu) and is_finite(work.memory, table.n_states)):
         return -1
     if request == ll.SAMPLE:
         remember(table)
     return rank
+
+
+@internal
+def solve_levels(table: LawTable, work: LawWorkspace, rank: int, total: int, levels: int):
+    """Solve the first levels without limits and inequalities, and write the unknowns in their units."""
+    nu, answer, first, done = table.nu, table.answer, 0, begin_levels(table, work, total)
+    for level in range(levels):
+        count = rows_of_level(table, level, table.nv - rank)
+        if table[ll.LEVELS + 3 * level] != ll.AT_MOST:
+            done = solve_level(table, work, level, first, count, done, total)
+        first += count
+    for k in range(nu):
+        answer[k] = table.preferred[k] + table.roots[k] * answer[k]
 
 
 @internal

@@ -92,6 +92,10 @@ def within_limits(table: LawTable, rank: int, total: int, request: Any):
     if outcome == cn.FAILED:
         forget_programs(table)
         return -2
+    for level in range(table.n_used, table.n_levels):  # which do not count here
+        answer[_out(table, level)] = 0.0
+        answer[_out(table, level) + 1] = misses_of(table, room, level, room.right)
+        answer[_out(table, level) + 2] = demanded_by(table, room, level)
     _to_controls(table)
     if not (is_finite(answer, n) and is_finite(work.memory, table.n_states)):
         forget_programs(table)

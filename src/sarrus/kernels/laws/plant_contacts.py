@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy, fill
-from sarrus.kernels.laws.hierarchy import begin_levels, prepared, remember, rows_of_level, solve_level
+from sarrus.kernels.laws.hierarchy import prepared, remember, solve_levels
 from sarrus.kernels.laws.hierarchy_in_cones import forget_programs, within_limits
 from sarrus.kernels.laws.plant_equations import law_table_at, lay_equations
 from sarrus.kernels.laws.plant_state import accelerate, friction_of, held_rows, law_of, sort_contacts
@@ -31,7 +31,7 @@ from sarrus.kernels.laws.tolerances import MODE_ROUNDS, SAME_DIRECTION, SAME_MIS
 from sarrus.kernels.memory import law_contact_layout as cn
 from sarrus.kernels.memory import law_layout as ll
 from sarrus.kernels.memory import plant_contact_layout as pl
-from sarrus.kernels.memory.law_layout import LawTable, LawWorkspace
+from sarrus.kernels.memory.law_layout import LawTable
 from sarrus.kernels.memory.plant_contact_layout import PlantRoom
 from sarrus.kernels.memory.record import Floats
 from sarrus.kernels.platform.native_call import call_kernel, call_native
@@ -53,10 +53,9 @@ def law_on_contacts(table: LawTable, x: Floats, request: int) -> int:
         code = call_kernel(plant.plain, base, x, request)
         copy(base.answer, table.answer, base.nu)
         return code
-    work, own = ll.law_workspace(table), ll.law_workspace(base)
+    own = ll.law_workspace(base)
     call_native(base.native, base.own, own.mass)
-    copy(own.mass, work.mass, plant.n_out)
-    copy(work.force, room.force, nv)
+    copy(own.force, room.force, nv)
     table.generic_rank, table.n_used = base.generic_rank, base.n_used + 1
     code = _ask(table, room)
     if code >= 0:
@@ -81,7 +80,7 @@ def _ask(table: LawTable, room: PlantRoom):
         rank, total = prepared(table, work)
         if rank < 0:
             return rank
-        _solve_plainly(table, work, rank, total)
+        solve_levels(table, work, rank, total, table.n_levels)
         accelerate(table, room, rank)
         code = rank
         for b in range(int(facts.active)):
@@ -129,27 +128,13 @@ def _press(table: LawTable, room: PlantRoom):
     rank, total = prepared(table, work)
     if rank < 0:
         return rank
-    _solve_plainly(table, work, rank, total)
+    solve_levels(table, work, rank, total, table.n_levels)
     copy(table.answer, room.nearest, table.actuators)
     for b in range(int(room.facts.active)):
         k, _, _, _, _, going = law_of(table, room, b)
         if room.pressed[k] != 0.0:
             room.modes[k] = pl.SLIDING if going or _slips(table, room, b) else pl.HELD
     return rank
-
-
-@internal
-def _solve_plainly(table: LawTable, work: LawWorkspace, rank: int, total: int):
-    """Solve all levels without limits and inequalities, and write the unknowns in their units."""
-    nu, answer, first = table.nu, table.answer, 0
-    done = begin_levels(table, work, total)
-    for level in range(table.n_levels):
-        count = rows_of_level(table, level, table.nv - rank)
-        if table[ll.LEVELS + 3 * level] != ll.AT_MOST:
-            done = solve_level(table, work, level, first, count, done, total)
-        first += count
-    for k in range(nu):
-        answer[k] = table.preferred[k] + table.roots[k] * answer[k]
 
 
 @internal
@@ -304,9 +289,13 @@ def _settle(table: LawTable, room: PlantRoom, request: int):
 
 @internal
 def _keep_pressing(table: LawTable, room: PlantRoom):
-    """Prefer the controls of the demands where these press on something: the controls then do not jump at touch."""
+    """Stay near the controls of the demands where these press on something: they then do not jump at touch.
+
+    Soft levels have their share in these controls; what is pressed on would leave them more.
+    """
     if table.actuators > 0 and np.isfinite(room.nearest[0]):
-        limits = cn.physics_of(table)
+        limits, plant = cn.physics_of(table), table.contacts.plant
+        table.n_used = min(table.n_used, plant.hard + 1)
         for k in range(table.actuators):
             if table.roots[k] > 0.0:
                 table.preferred[k] = min(max(room.nearest[k], limits.lower[k]), limits.upper[k])

@@ -45,8 +45,9 @@ def lay_equations(table: LawTable, room: PlantRoom, asks: bool):
             room.rests[1] += 0.0 if going or dry else heads - 1.0
     end = _order(table, room, holds, asks)
     table.nu, table.n_contacts, table.phase_rows = base.nu + unknowns, contacts, end
+    work, own = ll.law_workspace(table), ll.law_workspace(base)
+    copy(own.mass, work.mass, plant.n_out)  # the last solution has factored A in place
     _write_limits(table, room)
-    work = ll.law_workspace(table)
     pushes = ll.pushes_of(table, work)
     if table.nu > table.own_unknowns:
         copy(work.actuation, pushes, table.own_unknowns * nv)

@@ -13,8 +13,8 @@ NOTHING, LEFT_OUT, SLIDES_ALONG = 0, 1, 2
 # accelerations are not finite; M has no factor, so that level 1 is needed, with ``lightness`` in the table of contacts.
 IDLE, FOUND, DEEP, CLOSING, NOT_FINITE, NO_FACTOR = 0, 1, 2, 3, 4, 5
 # Further ends of `kernels.states.choices`: no finite forces let a contact slide on; no forces were found that obey the
-# laws; no choice of flanks keeps all from closing.
-IMPOSSIBLE, NOT_SOLVED, NO_CHOICE = 6, 7, 8
+# laws; no choice of flanks keeps all from closing; no acceleration does, which the forces in the answer prove.
+IMPOSSIBLE, NOT_SOLVED, NO_CHOICE, NO_MOTION = 6, 7, 8, 9
 # Level of `kernels.states.choices` at which it finds only slips that begin.
 ONSETS = 2
 

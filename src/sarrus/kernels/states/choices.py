@@ -1,7 +1,6 @@
 """Forces at a state with what they leave to choose: one of two opposite flanks, slips that begin at dead centres.
 
-Of two opposite flanks at most one pushes. `sarrus.dynamics.solve.accelerate` and exported C call this kernel. Only
-Python proves, by cone programs, that contacts have no forces at all; C says that none were found.
+Of two opposite flanks at most one pushes. `sarrus.dynamics.solve.accelerate` and exported C call this kernel.
 
 A dead centre is a state where a contact with friction begins to slip although the constraints hold it at this instant:
 a slider there has the velocity J v = 0, and nearly no acceleration J a + J̇ v for any forces. On a motion
@@ -39,6 +38,7 @@ from sarrus.kernels.memory.state_contacts_layout import StateAnswer, StateChoice
 from sarrus.kernels.memory.tolerances import CONTACT_RESIDUAL
 from sarrus.kernels.platform.native_call import call_kernel, call_native
 from sarrus.kernels.platform.pointers import internal
+from sarrus.kernels.states.infeasible import closes_further
 
 # Pairs of closed flanks of which all choices are tried; of more, the first choice and those that differ in one pair.
 MOST_PAIRS = 6
@@ -77,6 +77,9 @@ def choose_forces(table: Table, x: StateChoices, level: int):
     else:
         code = _judged(table, x, level, answer, work)
     _mark_jams(table, x, answer)
+    failed = code == sl.IMPOSSIBLE or code == sl.NOT_SOLVED
+    if failed and closes_further(table, answer, room, work):
+        return sl.NO_MOTION
     if code == sl.FOUND:
         _mark_shares(table, x, answer, room)
     return code

@@ -223,7 +223,7 @@ class TimeLoop:
             control.fit(self.system, sampled=sampling is not None)
             control.prepare(self.q, self.v, self.time)
             control.reset()
-            self.table.law, self.table.law_kernel = control.front.ctypes.data, control.kernel.address
+            self.table.law, self.table.law_kernel = control.loop
             if sampling is not None:
                 self._sample_law(control, sampling)
             self.law = control
@@ -452,6 +452,8 @@ class TimeLoop:
             block = block[: self.contact_run.most_records()]
         self.state.end, self.table.records = end, block
         code = interrupts.call(advance, self.table, self.x, len(block))
+        if isinstance(self.law, Law) and self.law.plant is not None:
+            self.law.plant.raise_error()
         if self.contact_run is not None:
             self.contact_run.drain()
         return code, int(self.state.filled)

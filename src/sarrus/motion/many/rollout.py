@@ -116,6 +116,7 @@ def rollout(
     given = dict(parameters or {})
     driven = u is not None or control is not None
     asked = Stepping.of(method, dt, rtol, atol)
+    given_system = system
     if switching is not False and goes_by_events(asked):
         system = with_closed_forms(system, "a run by events")
     stepping = stepping_of_many(system, asked, switching, events=True)
@@ -134,7 +135,7 @@ def rollout(
     per_run = {"q": (q, 1), "v": (v, 1), "u": (u, 2 if u is not None and u.ndim > 2 else 1)}
     runs = count_runs(system, per_run, given)
     if isinstance(control, Law):
-        control = control.of_run(system)
+        control = control.of_run(system, given_system)
     work = system.workspace().copy()
     if by_events:
         switch_off(work, [contact.name for contact in system.equations.contacts])

@@ -139,6 +139,8 @@ class Worker:
             for run in range(first, last):
                 law.reset()
                 self.do(self.kernel, run, run + 1)
+                if law.plant is not None:
+                    law.plant.raise_error()
         else:
             self.do(self.kernel, first, last)
 
