@@ -1,7 +1,7 @@
 """A step of time stepping with contacts and stops, of `LANES` runs at once (`sarrus.kernels.integrate.time_stepping`).
 
 Each lane has its own contacts, in slots: contacts with friction first, then unilateral rows, in the order of the
-table. Straight-line functions find columns, W and forces of all slots at once
+table, then dry friction. Straight-line functions find columns, W and forces of all slots at once
 (`sarrus.symbolic.equations.contact_lanes`). A lane leaves for the kernel of single runs if it has more contacts than
 slots, if its forces are not found, if M is ill-conditioned, if a row is held by the constraints, if a coordinate
 comes back from beyond its limit, or if the velocities of both passes differ by as much as that kernel divides steps
@@ -170,7 +170,7 @@ def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Contac
     packed, functions = m * (m + 1) // 2, todo.problems + bl.N_PROBLEM * chosen
     call_native(functions[bl.SCALED], own.columns + W * m * table.nv, own.scaled)
     problem = own.scaled + W * (m + 1)
-    forces = problem + W * (packed + m + contacts)
+    forces = problem + W * (packed + m + contacts + todo.dry)
     for _ in range(SWEEPS):
         call_native(functions[bl.SWEEP], problem, own.answer)
         copy(own.answer, forces, W * m)
@@ -199,8 +199,8 @@ def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Contac
 def _shares_matter(todo: BatchTable, chosen: int, k: int, own: ContactLanes):
     """Return True if the motion of lane k may depend on how redundant contacts share a load.
 
-    That is where normal rows depend on each other, one contact slides, and the friction of another one is another part
-    of its normal force, or not known because it has none.
+    That is where normal rows and those of dry friction depend on each other, one contact slides, and the friction of
+    another one is another part of its normal force, or not known because it has none, or dry friction sticks.
     """
     contacts, m = todo.slots[2 * chosen], rows_of_slots(todo, chosen)
     packed = m * (m + 1) // 2
@@ -208,7 +208,7 @@ def _shares_matter(todo: BatchTable, chosen: int, k: int, own: ContactLanes):
         return False
     mu, r = (
         own.scaled + (W * (2 * m + 1 + packed) + k),
-        own.scaled + (W * (m + 1 + packed + 2 * m + contacts) + k),
+        own.scaled + (W * (m + 1 + packed + 2 * m + contacts + todo.dry) + k),
     )
     found, px, py = False, 0.0, 0.0
     for c in range(contacts):
@@ -225,8 +225,11 @@ def _shares_matter(todo: BatchTable, chosen: int, k: int, own: ContactLanes):
         if unloaded or dx * dx + dy * dy > (SAME_FRICTION * head) ** 2:
             return True
     pushed = 0.0
-    for row in range(3 * contacts, m):
+    for row in range(3 * contacts, m - todo.dry):
         pushed = max(pushed, r[W * row])
+    for d in range(todo.dry):
+        if abs(r[W * (m - todo.dry + d)]) < mu[W * (contacts + d)]:
+            return True
     return pushed > 0.0
 
 
@@ -263,9 +266,9 @@ def _correct(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Cont
     """Close the gaps of contacts with a normal force that do not rebound; return False if all are closed."""
     nq, nv, size = table.nq, table.nv, la.input_size(table)
     contacts, singles = todo.slots[2 * chosen], todo.slots[2 * chosen + 1]
-    m, n, wanted = 3 * contacts + singles, contacts + singles, False
-    problem = own.columns + W * m * nv
-    gaps = problem + W * (m * (m + 1) // 2)
+    m, n, wanted = rows_of_slots(todo, chosen), contacts + singles, False
+    problem, heads = own.columns + W * m * nv, m - todo.dry
+    gaps = problem + W * (heads * (heads + 1) // 2)  # in place of rows of dry friction
     chosen_slots = gaps + W * n
     load_gaps_of_lanes(table, todo, lane.after, own.after, own)
     fill(gaps, 0.0, 2 * W * n)

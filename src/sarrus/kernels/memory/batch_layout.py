@@ -37,6 +37,7 @@ class ContactBatch(Record, of=int):
     n_sizes: int
     most_contacts: int  # slots of the largest size
     most_single: int
+    dry: int  # slots of dry friction, in problems of every size
     n_factors: int  # of ``stage``
     contact_work: Floats  # see `sarrus.kernels.memory.lane_layout.ContactLanes`
 
