@@ -23,7 +23,7 @@ from sarrus.kernels.batch.contact_slots import (
     rows_of_slots,
 )
 from sarrus.kernels.batch.lane_modes import AWAKE, LEAVES
-from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES, SAME_FRICTION, SHARED_PIVOT
+from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
 from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING
 from sarrus.kernels.integrate.tolerances import CALM_STEP, EXACT_GAP_OF_MODES, POSITION_CORRECTIONS
 from sarrus.kernels.memory import batch_layout as bl
@@ -169,7 +169,7 @@ def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Contac
     contacts, m = todo.slots[2 * chosen], rows_of_slots(todo, chosen)
     packed, functions = m * (m + 1) // 2, todo.problems + bl.N_PROBLEM * chosen
     call_native(functions[bl.SCALED], own.columns + W * m * table.nv, own.scaled)
-    problem = own.scaled + W * (m + 1)
+    problem = own.scaled + W * m
     forces = problem + W * (packed + m + contacts + todo.dry)
     for _ in range(SWEEPS):
         call_native(functions[bl.SWEEP], problem, own.answer)
@@ -189,48 +189,11 @@ def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Contac
             break
     for i in range(W * m):
         own.best[i] = state[i] * own.scaled[i]
+    copy(state, forces, W * m)
+    call_native(functions[bl.SHARING], problem, own.answer)
     for k in range(W):
-        solved = residual[k] <= RESIDUAL_AT_ROUNDING
-        if lane.mode[k] == AWAKE and (not solved or _shares_matter(todo, chosen, k, own)):
+        if lane.mode[k] == AWAKE and (not residual[k] <= RESIDUAL_AT_ROUNDING or own.answer[k] != 0.0):
             lane.mode[k] = LEAVES
-
-
-@internal
-def _shares_matter(todo: BatchTable, chosen: int, k: int, own: ContactLanes):
-    """Return True if the motion of lane k may depend on how redundant contacts share a load.
-
-    That is where normal rows and those of dry friction depend on each other, one contact slides, and the friction of
-    another one is another part of its normal force, or not known because it has none, or dry friction sticks.
-    """
-    contacts, m = todo.slots[2 * chosen], rows_of_slots(todo, chosen)
-    packed = m * (m + 1) // 2
-    if own.scaled[W * m + k] > SHARED_PIVOT:
-        return False
-    mu, r = (
-        own.scaled + (W * (2 * m + 1 + packed) + k),
-        own.scaled + (W * (m + 1 + packed + 2 * m + contacts + todo.dry) + k),
-    )
-    found, px, py = False, 0.0, 0.0
-    for c in range(contacts):
-        head = r[W * 3 * c]
-        tx, ty = r[W * (3 * c + 1)], r[W * (3 * c + 2)]
-        if head > 0.0 and tx * tx + ty * ty >= (1.0 - SAME_FRICTION) * (mu[W * c] * head) ** 2:
-            found, px, py = True, tx / head, ty / head
-    if not found:
-        return False
-    for c in range(contacts):
-        head = r[W * 3 * c]
-        dx, dy = r[W * (3 * c + 1)] - px * head, r[W * (3 * c + 2)] - py * head
-        unloaded = head == 0.0 and own.which[W * 3 * c + k] >= 0.0
-        if unloaded or dx * dx + dy * dy > (SAME_FRICTION * head) ** 2:
-            return True
-    pushed = 0.0
-    for row in range(3 * contacts, m - todo.dry):
-        pushed = max(pushed, r[W * row])
-    for d in range(todo.dry):
-        if abs(r[W * (m - todo.dry + d)]) < mu[W * (contacts + d)]:
-            return True
-    return pushed > 0.0
 
 
 @internal

@@ -64,8 +64,8 @@ class ContactLanes(NamedTuple):
     pushed: Any  # forces of all slots, in front of the columns
     columns: Any  # columns K Jᵀ of all slots
     problem: Any  # room for [W | b | μ and limits | r] of the slots, which follow the columns that there are
-    # units of the forces, smallest pivot of normal rows, the problem in these units, forces of the smallest residual,
-    # this, and where the iteration has ended
+    # units of the forces, the problem in these units, forces of the smallest residual, this, and where the iteration has
+    # ended
     scaled: Any
     answer: Any  # of functions of the contact problem
     best: Any  # forces with the smallest residual
@@ -114,7 +114,7 @@ def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTab
         way=w * nv, ahead=w * nv, first=w * nv, smooth=w * nv,
         stage=w * (nv + nq + N_CONDITIONING + 1 + todo.n_factors), rows=w * m * nv, place=w * nq,
         found=w * (3 * k + 2 * nv + 6), products=w * nv, pushed=w * m, columns=w * m * nv, problem=w * whole,
-        scaled=w * (whole + 2 * m + 3), answer=w * (2 * m + 2), best=w * m, after=w * k, lasts=w * k,
+        scaled=w * (whole + 2 * m + 2), answer=w * (2 * m + 2), best=w * m, after=w * k, lasts=w * k,
         motion=w * (3 * rows + contact_table.contact_rows * nv), impulse=w * rows, lasting=w * rows,
         coming=w * rows, which=w * m, at=w * m, row_of=w * m, unit_of=w * m, head=w * m, known_at=w * m,
         known_row=w * m, done=w, counts=3 * w, taken=2 * w, hits=w, used=2, kept=2, known=1, ready=1,

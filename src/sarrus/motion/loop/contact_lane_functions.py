@@ -25,6 +25,7 @@ from sarrus.symbolic.equations.contact_lanes import (
     iteration,
     push,
     scaled,
+    sharing,
     sweep,
 )
 from sarrus.symbolic.equations.equations import Equations
@@ -172,7 +173,7 @@ def _of_any_system(size: Slots) -> tuple[NativeFunction, ...]:
     """Return the functions of a contact problem of a size, for all systems."""
     return tuple(
         compile_function(f"{part.__name__} of {size.name}", [x], outputs, lanes=LANES)
-        for part in (scaled, sweep, iteration, closing)
+        for part in (scaled, sweep, iteration, sharing, closing)
         for x, outputs in (part(size),)
     )
 

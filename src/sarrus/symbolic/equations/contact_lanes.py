@@ -14,10 +14,19 @@ from dataclasses import dataclass
 
 import casadi as ca
 
-from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING, RESIDUAL_OF_SHARED_FORCES
+from sarrus.kernels.contact.tolerances import (
+    RESIDUAL_AT_ROUNDING,
+    RESIDUAL_OF_SHARED_FORCES,
+    UNLOADED_OR_STILL,
+)
 from sarrus.kernels.integrate.tolerances import CORRECTION_RIDGE
 from sarrus.symbolic.equations.sparse import Column, largest
-from sarrus.symbolic.equations.tolerances import DEPENDENT_ROUNDING, RIDGE_OF_LANES
+from sarrus.symbolic.equations.tolerances import (
+    DEPENDENT_ROUNDING,
+    RIDGE_OF_LANES,
+    SAME_FRICTION,
+    SHARED_PIVOT,
+)
 
 Matrix = list[Column]
 
@@ -116,9 +125,6 @@ def push(slots: Slots, nv: int) -> tuple[ca.SX, dict[str, ca.SX]]:
 def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     """Return units of r, and [W | b | μ and limits | r] in units in which each block of W has the trace one and b the
     size one.
-
-    Between them the smallest pivot of W of the normal rows and those of dry friction, relative to its diagonal: zero
-    where these are dependent.
     """
     x, W, b, mu, r = slots.symbols()
     m, scales, used = slots.rows, [ca.SX(0)] * slots.rows, [ca.SX(0)] * slots.rows
@@ -137,9 +143,7 @@ def scaled(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     r = [value / unit for value, unit in zip(r, units)]
     last = range(m - slots.dry, m)
     mu = [*mu[: slots.contacts], *(mu[slots.contacts + j] / units[i] for j, i in enumerate(last))]
-    order = [*last, *slots.heads]
-    pivot = _least_pivot([[W[max(i, j)][min(i, j)] for j in order[: k + 1]] for k, i in enumerate(order)])
-    return x, {"units": ca.vertcat(*units), "pivot": pivot, "problem": ca.vertcat(*pack(W), *b, *mu, *r)}
+    return x, {"units": ca.vertcat(*units), "problem": ca.vertcat(*pack(W), *b, *mu, *r)}
 
 
 def sweep(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
@@ -228,6 +232,41 @@ def _chosen(condition: ca.SX, one: ca.SX, other: ca.SX) -> ca.SX:
     return ca.vertcat(*(ca.if_else(condition, *pair) for pair in zip(ca.vertsplit(one), ca.vertsplit(other))))
 
 
+def sharing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
+    """Return 1 if the motion may depend on how redundant contacts share a load, at forces r that solve the problem.
+
+    That is where a contact slides, normal rows of contacts depend on each other or on single rows with a free force,
+    and the friction of another contact is another part of its normal force or not known because it has none, or a
+    single row has a free force.
+    """
+    x, W, b, mu, r = slots.symbols()
+    u = [_sum(zip(row, r), value) for row, value in zip(W, b)]
+    nothing = UNLOADED_OR_STILL * largest([ca.SX(1), *map(ca.fabs, r)])
+    heads, single, free = slots.heads[: slots.contacts], range(3 * slots.contacts, slots.rows), list[ca.SX]()
+    for k, i in enumerate(single, slots.contacts):
+        limit, z = slots.law(mu, k).limit, r[i] - u[i]
+        free.append(z > -nothing if limit is None else ca.fabs(z) < limit + nothing)
+    touch, slides, px, py = [r[i] - u[i] > -nothing for i in heads], ca.SX(0), ca.SX(0), ca.SX(0)
+    for i, number in zip(heads, mu):
+        head = r[i]
+        edge = (1 - SAME_FRICTION) * (number * head) ** 2
+        own = ca.logic_and(head > 0, r[i + 1] ** 2 + r[i + 2] ** 2 >= edge)
+        first = ca.logic_and(own, ca.logic_not(slides))
+        px, py = (ca.if_else(first, r[i + n] / head, old) for n, old in ((1, px), (2, py)))
+        slides = ca.logic_or(slides, own)
+    differs = largest([ca.SX(0), *free])
+    for i, has in zip(heads, touch):
+        apart = (r[i + 1] - px * r[i]) ** 2 + (r[i + 2] - py * r[i]) ** 2 > (SAME_FRICTION * r[i]) ** 2
+        differs = ca.logic_or(differs, ca.logic_and(has, ca.logic_or(r[i] == 0, apart)))
+    chosen = [*zip(single, free), *zip(heads, touch)]
+    lower = [
+        [ca.if_else(ca.logic_and(own, has), W[max(i, j)][min(i, j)], 1 if i == j else 0) for j, has in chosen[: k + 1]]
+        for k, (i, own) in enumerate(chosen)
+    ]
+    dependent = _least_pivot(lower, len(single)) <= SHARED_PIVOT if heads else ca.SX(0)
+    return x, {"shares": ca.logic_and(ca.logic_and(slides, differs), dependent)}
+
+
 def closing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     """Return normal forces that close the gaps g of the slots with ``on`` = 1, otherwise 0: input [W | g | on].
 
@@ -305,8 +344,11 @@ class _Singles:
         return found
 
 
-def _least_pivot(lower: Matrix) -> ca.SX:
-    """Return the smallest pivot of a positive matrix, given by its lower triangle, relative to its diagonal."""
+def _least_pivot(lower: Matrix, first: int) -> ca.SX:
+    """Return the smallest pivot of the rows ``first`` … of a positive matrix, relative to its diagonal.
+
+    The matrix is given by its lower triangle.
+    """
     rows, found = [list(row) for row in lower], list[ca.SX]()
     for k, row in enumerate(rows):
         found.append(row[k] / lower[k][k])
@@ -315,7 +357,7 @@ def _least_pivot(lower: Matrix) -> ca.SX:
             weight = rows[i][k] / divisor
             for j in range(k + 1, i + 1):
                 rows[i][j] = rows[i][j] - weight * rows[j][k]
-    return -largest([-pivot for pivot in found])
+    return -largest([-pivot for pivot in found[first:]])
 
 
 def _sum(products: object, start: ca.SX | None = None) -> ca.SX:

@@ -37,3 +37,11 @@ RIDGE_OF_LANES = 1e-8
 
 # [1, of the diagonal of W] Least divisor where pivots of dependent rows are rounding.
 DEPENDENT_ROUNDING = 1e-14
+
+# [1, of the diagonal of W] Normal rows of which one has a smaller pivot may depend on each other: rounding leaves
+# 1e-14.
+SHARED_PIVOT = 1e-9
+
+# [1, of the normal force] Friction of two contacts that differs by less from the same part of their normal forces has
+# the same direction and coefficient: the motion does not depend on how they share the load.
+SAME_FRICTION = 1e-6
