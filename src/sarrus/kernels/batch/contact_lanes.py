@@ -21,6 +21,8 @@ from sarrus.kernels.batch.contact_slots import (
     push_slots,
     pushed_slots,
     rows_of_slots,
+    share_with_stops,
+    stop_that_hits,
 )
 from sarrus.kernels.batch.lane_modes import AWAKE, LEAVES
 from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
@@ -106,6 +108,7 @@ def _pass(table: Table, todo: BatchTable, h: float, again: bool, lane: Lanes, ow
         chosen = fill_slots(table, todo, h, again, lane, own)
         if chosen >= 0:
             _solve(table, todo, chosen, lane, own)
+            share_with_stops(table, h, own)
             copy(own.best, pushed_slots(todo, chosen, own), W * rows_of_slots(todo, chosen))
             push_slots(table, todo, chosen, own.ahead, own)
         if chosen >= 0 or again:
@@ -117,7 +120,7 @@ def _pass(table: Table, todo: BatchTable, h: float, again: bool, lane: Lanes, ow
     rows = W * tl.fixed_rows(table.contact_table)
     fill(own.impulse, 0.0, rows)
     fill(own.coming, 0.0, rows)
-    if chosen >= 0 and lasting_forces(todo, h, chosen, own):
+    if chosen >= 0 and lasting_forces(table, todo, h, chosen, own):
         push_slots(table, todo, chosen, own.smooth, own)
     return chosen
 
@@ -207,10 +210,12 @@ def _end(
     if chosen >= 0:
         forces, late = pushed_slots(todo, chosen, own), False
         fill(forces, 0.0, W * rows_of_slots(todo, chosen))
-        for i in range(int(own.used[0])):
-            at, delay = int(own.at[i]), own.delay[int(own.unit_of[i])]
-            if delay != 0.0:
-                forces[at] = -own.best[at] * delay
+        for i in range(int(own.used[1])):
+            at, unit = int(own.at[i]), int(own.unit_of[i])
+            if i >= int(own.used[0]):
+                unit = stop_that_hits(table, i, own)
+            if unit >= 0 and own.delay[unit] != 0.0:
+                forces[at] = -own.best[at] * own.delay[unit]
                 late = True
         if late:
             push_slots(table, todo, chosen, own.trial + W * size, own)

@@ -135,6 +135,7 @@ def _sign_of(contact_table: ContactTable, s: int):
 def _take_slots(table: Table, contacts: int, m: int, lane: Lanes, own: ContactLanes):
     """Write the row of each slot, −1 if it is not used, and the places of the rows of all slots that are used."""
     contact_table, n = table.contact_table, 0
+    fill(own.stopped, 0.0, W * table.nv if contact_table.dry > 0 else 0)
     fill(own.which, -1.0, W * m)
     fill(own.taken, 0.0, W)
     fill(own.taken + W, 3.0 * contacts, W)
@@ -143,7 +144,9 @@ def _take_slots(table: Table, contacts: int, m: int, lane: Lanes, own: ContactLa
         taken = own.taken + (W if size == 1 else 0)
         for k in range(W):
             if active[k] != 0.0 and lane.mode[k] == AWAKE:
-                slot = int(taken[k])
+                slot, stop = int(taken[k]), first - contact_table.contact_rows
+                if stop >= 0:
+                    own.stopped[W * contact_table.speeds[stop] + k] = 1.0 + n
                 taken[k] += float(size)
                 for j in range(size):
                     at = W * (slot + j) + k
@@ -271,17 +274,53 @@ def push_slots(table: Table, todo: BatchTable, chosen: int, out: Floats, own: Co
 
 
 @internal
-def lasting_forces(todo: BatchTable, h: float, chosen: int, own: ContactLanes):
+def lasting_forces(table: Table, todo: BatchTable, h: float, chosen: int, own: ContactLanes):
     """Write forces of lasting contacts and dry friction to `pushed_slots`, and to ``own.coming`` by rows; others are 0.
 
     The impulses of all rows go to ``own.impulse``. Returns False if there are no such forces.
     """
-    forces, found = pushed_slots(todo, chosen, own), False
+    forces, found, n = pushed_slots(todo, chosen, own), False, int(own.used[0])
     fill(forces, 0.0, W * rows_of_slots(todo, chosen))
     for i in range(int(own.used[1])):
         at, row = int(own.at[i]), int(own.row_of[i])
         own.impulse[row] = own.best[at]
-        if i >= int(own.used[0]) or own.lasts[int(own.unit_of[i])] != 0.0:
+        if (i < n and own.lasts[int(own.unit_of[i])] != 0.0) or (i >= n and stop_that_hits(table, i, own) < 0):
             forces[at] = own.coming[row] = own.best[at] / h
             found = True
     return found
+
+
+@internal
+def _stop_of(contact_table: ContactTable, i: int, own: ContactLanes):
+    """Return the number of the row in use of an active stop at the joint of row i of dry friction, −1 without one."""
+    row = int(own.row_of[i])
+    joint = row // W - contact_table.contact_rows
+    return int(own.stopped[W * contact_table.speeds[joint] + row % W]) - 1 if joint >= 0 else -1
+
+
+@internal
+def stop_that_hits(table: Table, i: int, own: ContactLanes):
+    """Return the place of the stop that stops the joint of row i of dry friction in this step, −1 if there is none.
+
+    Stop and dry friction share the impulse in any way, so both act at the same time.
+    """
+    stop = _stop_of(table.contact_table, i, own)
+    unit = int(own.unit_of[stop]) if stop >= 0 else -1
+    hits = unit >= 0 and own.active[unit] == 1.0 and own.lasts[unit] == 0.0
+    return unit if hits and own.best[int(own.at[stop])] > 0.0 else -1
+
+
+@internal
+def share_with_stops(table: Table, h: float, own: ContactLanes):
+    """Let the dry friction of a joint at rest at a stop take half the impulse of both, at most its limit."""
+    contact_table, n = table.contact_table, int(own.used[0])
+    for i in range(n, int(own.used[1])):
+        stop = _stop_of(contact_table, i, own)
+        if stop < 0 or own.active[int(own.unit_of[stop])] != 1.0:
+            continue
+        row, at, place = int(own.row_of[stop]) // W, int(own.at[i]), int(own.at[stop])
+        limit, sign = h * contact_table.limits[tl.dry_of_row(contact_table, int(own.row_of[i]) // W)], contact_table.signs[row - contact_table.contact_rows]
+        if own.best[place] > 0.0 or abs(own.best[at]) < limit:
+            both = own.best[place] + sign * own.best[at]
+            own.best[place] = max(0.0, 0.5 * both, both - limit)
+            own.best[at] = sign * (both - own.best[place])

@@ -13,7 +13,7 @@ for v_m. The position at the end is
     q⁺ = q ⊕ (h (v⁺ − h/2 a_s) − K Hᵀ τ r),
 
 a_s the acceleration with the forces of contacts closed at the start, without impacts, τ the times until further
-contacts close. The method has order two if no contact opens, closes, begins to stick or begins to slip, otherwise
+contacts close. Dry friction of a joint that a stop stops acts at the time of the stop. The method has order two if no contact opens, closes, begins to stick or begins to slip, otherwise
 order one; without contacts it is symplectic (position Verlet). Closed contacts stay closed to rounding: positions are
 corrected along K Hᵀ. The impulses of lasting contacts, divided by h, are the forces in the accelerations of a run.
 """
@@ -46,7 +46,7 @@ from sarrus.kernels.contact.rows import (
     turn_of,
 )
 from sarrus.kernels.contact.step_impact import has_poisson, impulse_of_impact
-from sarrus.kernels.contact.step_problem import find_impulses
+from sarrus.kernels.contact.step_problem import find_impulses, stop_of
 from sarrus.kernels.contact.tolerances import OUT_OF_REACH, SAME_TIME
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import (
@@ -285,13 +285,25 @@ def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
     last, good = -1, True
     for i in range(m):
         row, k = int(work.which[i]), int(work.owner[i])
-        if k != last:
-            good = k < 0 or _lasts(table, x, k, table.contact_table.first_rows[k], h, work)
-            last = k
+        if k < 0:
+            good = _stop_that_hits(table.contact_table, row, i, work) < 0
+        elif k != last:
+            good, last = _lasts(table, x, k, table.contact_table.first_rows[k], h, work), k
         work.lasts[i] = 1.0 if good else 0.0
         if good:
             lasting = work.impulses[i] - impulse_of_impact(table.contact_table, row)
             add_response(table, work, row, lasting / h, work.smooth)
+
+
+@internal
+def _stop_that_hits(contact_table: ContactTable, row: int, active: int, work: ContactWork):
+    """Return the number of the stop that stops a joint with dry friction in this step, −1 if there is none.
+
+    ``row`` is that of dry friction, ``active`` the number of active rows in front. Stop and dry friction share the
+    impulse in any way, so both act at the same time.
+    """
+    i = stop_of(contact_table, row, active, work)
+    return int(work.owner[i]) if i >= 0 and work.lasts[i] == 0.0 and work.impulses[i] > 0.0 else -1
 
 
 @internal
@@ -390,6 +402,8 @@ def _end(table: Table, x: Floats, h: float, m: int, state: Floats, work: Contact
     axpy(-0.5 * h * h, work.smooth, work.way, nv)
     for i in range(m):
         k, row = int(work.owner[i]), int(work.which[i])
+        if k < 0:
+            k = _stop_that_hits(contact_table, row, i, work)
         if k >= 0 and work.delay[k] > 0.0:
             add_response(table, work, row, -work.delay[k] * work.impulses[i], work.way)
         elif exists(contact_table.impact):

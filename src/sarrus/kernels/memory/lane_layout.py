@@ -72,6 +72,7 @@ class ContactLanes(NamedTuple):
     # of contacts and stops
     after: Any  # gaps at the end
     lasts: Any  # 1 if it was closed at the start, and neither hits nor rebounds
+    stopped: Any  # of velocities: 1 + number of the row in use of an active stop, 0 if there is none
     # of rows
     motion: Any  # velocities at the end and at the start, turn, and rows of contacts
     impulse: Any  # of the first pass
@@ -114,7 +115,7 @@ def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTab
         way=w * nv, ahead=w * nv, first=w * nv, smooth=w * nv,
         stage=w * (nv + nq + N_CONDITIONING + 1 + todo.n_factors), rows=w * m * nv, place=w * nq,
         found=w * (3 * k + 2 * nv + 6), products=w * nv, pushed=w * m, columns=w * m * nv, problem=w * whole,
-        scaled=w * (whole + 2 * m + 2), answer=w * (2 * m + 2), best=w * m, after=w * k, lasts=w * k,
+        scaled=w * (whole + 2 * m + 2), answer=w * (2 * m + 2), best=w * m, after=w * k, lasts=w * k, stopped=w * nv,
         motion=w * (3 * rows + contact_table.contact_rows * nv), impulse=w * rows, lasting=w * rows,
         coming=w * rows, which=w * m, at=w * m, row_of=w * m, unit_of=w * m, head=w * m, known_at=w * m,
         known_row=w * m, done=w, counts=3 * w, taken=2 * w, hits=w, used=2, kept=2, known=1, ready=1,
