@@ -284,7 +284,9 @@ def lasting_forces(table: Table, todo: BatchTable, h: float, chosen: int, own: C
     for i in range(int(own.used[1])):
         at, row = int(own.at[i]), int(own.row_of[i])
         own.impulse[row] = own.best[at]
-        if (i < n and own.lasts[int(own.unit_of[i])] != 0.0) or (i >= n and stop_that_hits(table, i, own) < 0):
+        if (i < n and own.lasts[int(own.unit_of[i])] != 0.0) or (
+            i >= n and stop_that_hits(table, i, own) < 0
+        ):
             forces[at] = own.coming[row] = own.best[at] / h
             found = True
     return found
@@ -319,7 +321,10 @@ def share_with_stops(table: Table, h: float, own: ContactLanes):
         if stop < 0 or own.active[int(own.unit_of[stop])] != 1.0:
             continue
         row, at, place = int(own.row_of[stop]) // W, int(own.at[i]), int(own.at[stop])
-        limit, sign = h * contact_table.limits[tl.dry_of_row(contact_table, int(own.row_of[i]) // W)], contact_table.signs[row - contact_table.contact_rows]
+        limit, sign = (
+            h * contact_table.limits[tl.dry_of_row(contact_table, int(own.row_of[i]) // W)],
+            contact_table.signs[row - contact_table.contact_rows],
+        )
         if own.best[place] > 0.0 or abs(own.best[at]) < limit:
             both = own.best[place] + sign * own.best[at]
             own.best[place] = max(0.0, 0.5 * both, both - limit)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy, fill
-from sarrus.kernels.batch.batch import begin, end_of, finish_run, held_inputs, keep
+from sarrus.kernels.batch.batch import begin, end_of, finish_run, held_inputs, hold_inputs, keep
 from sarrus.kernels.batch.contact_lanes import contact_step
 from sarrus.kernels.batch.lane_contacts import (
     begin_contacts,
@@ -120,6 +120,7 @@ def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Flo
         lane.pivot[k], lane.greatest[k] = -1.0, 0.0
         lane.rise[k] = NOT_LOOKED
         begin(table, todo, _state(lane, k), run, x)
+        hold_inputs(table, todo, run, 0, x)
         for i in range(size):
             lane.before[W * i + k] = x[i]
         if k < count and todo.every <= todo.steps:

@@ -137,9 +137,9 @@ def stop_of(contact_table: ContactTable, row: int, active: int, work: ContactWor
     joint, first = row - contact_table.contact_rows, contact_table.contact_rows
     for i in range(active if joint >= 0 else 0):
         stop = int(work.which[i]) - first
-        if 0 <= stop < contact_table.stops and contact_table.speeds[stop] == contact_table.speeds[joint]:
-            if work.active[int(work.owner[i])] == tl.ACTIVE:
-                return i
+        same = 0 <= stop < contact_table.stops and contact_table.speeds[stop] == contact_table.speeds[joint]
+        if same and work.active[int(work.owner[i])] == tl.ACTIVE:
+            return i
     return -1
 
 

@@ -13,9 +13,10 @@ for v_m. The position at the end is
     q⁺ = q ⊕ (h (v⁺ − h/2 a_s) − K Hᵀ τ r),
 
 a_s the acceleration with the forces of contacts closed at the start, without impacts, τ the times until further
-contacts close. Dry friction of a joint that a stop stops acts at the time of the stop. The method has order two if no contact opens, closes, begins to stick or begins to slip, otherwise
-order one; without contacts it is symplectic (position Verlet). Closed contacts stay closed to rounding: positions are
-corrected along K Hᵀ. The impulses of lasting contacts, divided by h, are the forces in the accelerations of a run.
+contacts close. Dry friction of a joint that a stop stops acts at the time of the stop. The method has order two if no
+contact opens, closes, begins to stick or begins to slip, otherwise order one; without contacts it is symplectic
+(position Verlet). Closed contacts stay closed to rounding: positions are corrected along K Hᵀ. The impulses of lasting
+contacts, divided by h, are the forces in the accelerations of a run.
 """
 
 from __future__ import annotations

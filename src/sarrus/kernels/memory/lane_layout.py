@@ -64,8 +64,7 @@ class ContactLanes(NamedTuple):
     pushed: Any  # forces of all slots, in front of the columns
     columns: Any  # columns K Jᵀ of all slots
     problem: Any  # room for [W | b | μ and limits | r] of the slots, which follow the columns that there are
-    # units of the forces, the problem in these units, forces of the smallest residual, this, and where the iteration has
-    # ended
+    # units of the forces, the problem in these units, forces of the smallest residual, this, whether the iteration ended
     scaled: Any
     answer: Any  # of functions of the contact problem
     best: Any  # forces with the smallest residual
@@ -80,8 +79,7 @@ class ContactLanes(NamedTuple):
     coming: Any  # the same of this step
     # of slots
     which: Any  # its row, −1: none
-    # of the rows of slots that are used, those of dry friction last: places of slot, row, contact or stop; 1 at a normal
-    # row
+    # of the rows of slots that are used, dry friction last: places of slot, row, contact or stop; 1 at a normal row
     at: Any
     row_of: Any
     unit_of: Any

@@ -1,9 +1,9 @@
 """Straight-line solution of small contact problems: r = P_K(r − u − μ ‖u_t‖ n), u = W r + b, in slots of fixed number.
 
-The first slots hold contacts with Coulomb friction, of three rows each, the next ones unilateral rows, the last ones dry
-friction, r = P_[−l, l](r − u). A slot that is not used has zeros in W: it gets a unit diagonal and a positive velocity,
-so its forces vanish, and no sum of other slots changes by a bit. So the result of a problem does not depend on the
-number of slots. The laws and the Newton step are those of `sarrus.kernels.contact.contact_problem`, without a line
+The first slots hold contacts with Coulomb friction, of three rows each, the next ones unilateral rows, the last ones
+dry friction, r = P_[−l, l](r − u). A slot that is not used has zeros in W: it gets a unit diagonal and a positive
+velocity, so its forces vanish, and no sum of other slots changes by a bit. So the result of a problem does not depend on
+the number of slots. The laws and the Newton step are those of `sarrus.kernels.contact.contact_problem`, without a line
 search and without pivoting: a problem for which this does not converge is left to that kernel.
 """
 
@@ -171,9 +171,7 @@ def newton(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     without = [_sum(zip(W[i][:first], r), b[i]) for i in range(m)]
     u = [_sum(zip(W[i][first:], r[first:]), without[i]) for i in range(m)]
     soft = [[W[i][j] + RIDGE_OF_LANES if i == j else W[i][j] for j in range(m)] for i in range(m)]
-    z = [
-        _beside(law, [r[i] for i in block], [u[i] for i in block]) for law, block in zip(laws, slots.blocks)
-    ]
+    z = [_beside(law, [r[i] for i in block], [u[i] for i in block]) for law, block in zip(laws, slots.blocks)]
     after = [value for law, own in zip(laws, z) for value in _project(law, own)]
     left = [value - force for value, force in zip(after, r)]
     free, slides = list[ca.SX](), dict[int, ca.SX]()
@@ -260,7 +258,10 @@ def sharing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
         differs = ca.logic_or(differs, ca.logic_and(has, ca.logic_or(r[i] == 0, apart)))
     chosen = [*zip(single, free), *zip(heads, touch)]
     lower = [
-        [ca.if_else(ca.logic_and(own, has), W[max(i, j)][min(i, j)], 1 if i == j else 0) for j, has in chosen[: k + 1]]
+        [
+            ca.if_else(ca.logic_and(own, has), W[max(i, j)][min(i, j)], 1 if i == j else 0)
+            for j, has in chosen[: k + 1]
+        ]
         for k, (i, own) in enumerate(chosen)
     ]
     dependent = _least_pivot(lower, len(single)) <= SHARED_PIVOT if heads else ca.SX(0)
