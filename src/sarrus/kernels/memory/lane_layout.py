@@ -64,7 +64,7 @@ class ContactLanes(NamedTuple):
     pushed: Any  # forces of all slots, in front of the columns
     columns: Any  # columns K Jᵀ of all slots
     problem: Any  # room for [W | b | μ and limits | r] of the slots, which follow the columns that there are
-    # units of the forces, the problem in these units, forces of the smallest residual, this, whether the iteration ended
+    # units of forces, the problem in these units, forces of the smallest residual, this, whether the iteration ended
     scaled: Any
     answer: Any  # of functions of the contact problem
     best: Any  # forces with the smallest residual

@@ -2,8 +2,8 @@
 
 The first slots hold contacts with Coulomb friction, of three rows each, the next ones unilateral rows, the last ones
 dry friction, r = P_[−l, l](r − u). A slot that is not used has zeros in W: it gets a unit diagonal and a positive
-velocity, so its forces vanish, and no sum of other slots changes by a bit. So the result of a problem does not depend on
-the number of slots. The laws and the Newton step are those of `sarrus.kernels.contact.contact_problem`, without a line
+velocity, so its forces vanish, and no sum of other slots changes by a bit. So the result of a problem does not depend
+on the number of slots. The laws and the Newton step are those of `sarrus.kernels.contact.contact_problem`, without a line
 search and without pivoting: a problem for which this does not converge is left to that kernel.
 """
 
