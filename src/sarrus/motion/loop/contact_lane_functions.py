@@ -33,7 +33,7 @@ from sarrus.symbolic.equations.sparse import largest
 from sarrus.symbolic.equations.stages import StageElimination, response, stage
 
 # Slots of the sizes of contact problems: contacts with friction, unilateral rows. A run with more leaves the lanes.
-_SIZES = ((0, 2), (0, 4), (0, 8), (1, 4), (2, 4), (3, 4), (4, 4), (4, 8))
+_SIZES = ((0, 2), (0, 4), (0, 8), (1, 4), (2, 4), (3, 4), (4, 0), (4, 2), (4, 4), (4, 8))
 # Numbers of rows of a contact that slots have room for: without friction, or with two tangents.
 _WIDTHS = (1, 3)
 # Most rows of dry friction: each has a slot in problems of every size.

@@ -27,6 +27,7 @@ from sarrus.symbolic.equations.tolerances import (
     SAME_FRICTION,
     SHARED_PIVOT,
 )
+RIDGE_OF_CONTACTS = 1e-10
 
 Matrix = list[Column]
 
@@ -170,7 +171,8 @@ def newton(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     # velocities by the forces of contacts with friction alone
     without = [_sum(zip(W[i][:first], r), b[i]) for i in range(m)]
     u = [_sum(zip(W[i][first:], r[first:]), without[i]) for i in range(m)]
-    soft = [[W[i][j] + RIDGE_OF_LANES if i == j else W[i][j] for j in range(m)] for i in range(m)]
+    ridge = [RIDGE_OF_CONTACTS] * first + [RIDGE_OF_LANES] * (m - first)
+    soft = [[W[i][j] + ridge[i] if i == j else W[i][j] for j in range(m)] for i in range(m)]
     z = [_beside(law, [r[i] for i in block], [u[i] for i in block]) for law, block in zip(laws, slots.blocks)]
     after = [value for law, own in zip(laws, z) for value in _project(law, own)]
     left = [value - force for value, force in zip(after, r)]
