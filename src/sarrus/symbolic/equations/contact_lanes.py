@@ -3,8 +3,8 @@
 The first slots hold contacts with Coulomb friction, of three rows each, the next ones unilateral rows, the last ones
 dry friction, r = P_[−l, l](r − u). A slot that is not used has zeros in W: it gets a unit diagonal and a positive
 velocity, so its forces vanish, and no sum of other slots changes by a bit. So the result of a problem does not depend
-on the number of slots. The laws and the Newton step are those of `sarrus.kernels.contact.contact_problem`, without a line
-search and without pivoting: a problem for which this does not converge is left to that kernel.
+on the number of slots. The laws and the Newton step are those of `sarrus.kernels.contact.contact_problem`, without a
+line search and without pivoting: a problem for which this does not converge is left to that kernel.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from sarrus.kernels.integrate.tolerances import CORRECTION_RIDGE
 from sarrus.symbolic.equations.sparse import Column, largest
 from sarrus.symbolic.equations.tolerances import (
     DEPENDENT_ROUNDING,
-    RIDGE_OF_LANES,
+    RIDGE_OF_CONTACTS,
+    RIDGE_OF_SINGLE_ROWS,
     SAME_FRICTION,
     SHARED_PIVOT,
 )
-RIDGE_OF_CONTACTS = 1e-10
 
 Matrix = list[Column]
 
@@ -171,7 +171,7 @@ def newton(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     # velocities by the forces of contacts with friction alone
     without = [_sum(zip(W[i][:first], r), b[i]) for i in range(m)]
     u = [_sum(zip(W[i][first:], r[first:]), without[i]) for i in range(m)]
-    ridge = [RIDGE_OF_CONTACTS] * first + [RIDGE_OF_LANES] * (m - first)
+    ridge = [RIDGE_OF_CONTACTS] * first + [RIDGE_OF_SINGLE_ROWS] * (m - first)
     soft = [[W[i][j] + ridge[i] if i == j else W[i][j] for j in range(m)] for i in range(m)]
     z = [_beside(law, [r[i] for i in block], [u[i] for i in block]) for law, block in zip(laws, slots.blocks)]
     after = [value for law, own in zip(laws, z) for value in _project(law, own)]
@@ -184,7 +184,7 @@ def newton(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
             free.append(ca.if_else(ca.fabs(own) < law.limit, 1, 0))
             slides[row] = (1 - free[-1]) * after[row]
     without = [_sum(((W[i][j], force) for j, force in slides.items()), without[i]) for i in range(m)]
-    singles = _Singles.of(soft, first, free, [RIDGE_OF_LANES * r[i] - without[i] for i in range(first, m)])
+    singles = _Singles.of(soft, first, free, [ridge[i] * r[i] - without[i] for i in range(first, m)])
     matrix, rhs = [], []
     for k, block in enumerate(slots.blocks[: slots.contacts]):
         S = _slope(laws[k], z[k])
