@@ -151,7 +151,7 @@ def _columns(
     compiled = system.compiled
 
     def make() -> NativeFunction:
-        rows, outputs = delassus(size, system.nv, compliance, factors)
+        rows, outputs = delassus(size, system.nv, compliance, factors, dry_friction(system).rates.tolist())
         return compile_function(f"{compiled.equations.name}.{name}", [factors, rows], outputs, lanes=LANES)
 
     found: NativeFunction = system.model.cached(name, make)

@@ -98,14 +98,16 @@ def pack(W: Matrix) -> Column:
 
 
 def delassus(
-    slots: Slots, nv: int, compliance: ca.Function, factors: ca.SX
+    slots: Slots, nv: int, compliance: ca.Function, factors: ca.SX, joints: Sequence[int] = ()
 ) -> tuple[ca.SX, dict[str, ca.SX]]:
     """Return symbols of the rows J (slot by slot) and W = J K Jᵀ with the columns K Jᵀ.
 
-    ``compliance`` is K τ of (factors, τ).
+    ``compliance`` is K τ of (factors, τ). The last rows are those of dry friction of ``joints``, numbers of velocities:
+    they are known, whatever J has there.
     """
     J = ca.SX.sym("J", nv * slots.rows)
     rows = ca.vertsplit(J, nv) if slots.rows > 1 else [J]
+    rows = [*rows[: slots.rows - len(joints)], *(ca.SX([float(i == k) for i in range(nv)]) for k in joints)]
     columns = [compliance(factors, row) for row in rows]
     lower = [
         _sum(zip(ca.vertsplit(row), ca.vertsplit(column)))
