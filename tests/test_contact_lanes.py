@@ -173,6 +173,18 @@ def test_sums_over_slots() -> None:
 # --- runs ---------------------------------------------------------------------------------------------
 
 
+ARM = """<mujoco><worldbody>
+  <body pos="0 0 1"><joint name="one" type="hinge" axis="0 1 0" frictionloss="0.05"/>
+    <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03" mass="1"/>
+    <body pos="0.3 0 0"><joint name="two" type="hinge" axis="0 1 0"/>
+      <geom type="capsule" fromto="0 0 0 0.3 0 0" size="0.03" mass="1"/>
+      <site name="tip" pos="0.3 0 0.02"/></body></body>
+  <site name="wall" pos="0.5 0 1.6"/></worldbody>
+<tendon><spatial name="rope" frictionloss="0.8"><site site="wall"/><site site="tip"/></spatial>
+  <fixed name="coupling" frictionloss="0.1"><joint joint="one" coef="1"/><joint joint="two" coef="-0.5"/></fixed>
+</tendon></mujoco>"""
+
+
 def falling(runs: int, dry: float = 0.0, folder: Path = Path()) -> tuple[sr.System, Array, Array]:
     """Return the quadruped above a floor, with scattered velocities, and with dry friction [N m] in all joints."""
     file = Path("models/quadruped.xml")
@@ -251,6 +263,21 @@ def test_dry_friction_of_a_joint_at_its_stop() -> None:
     np.testing.assert_allclose(runs.final_q, 1.0, rtol=0, atol=1e-12)
     for name in ("q", "v", "a"):
         np.testing.assert_allclose(getattr(runs, name), getattr(alone, name), rtol=0, atol=1e-11)
+
+
+def test_dry_friction_along_tendons(tmp_path: Path) -> None:
+    """An arm that swings with a tendon and a coupling that rub: states, and accelerations from the first sample."""
+    file = tmp_path / "arm.xml"
+    file.write_text(ARM)
+    system = sr.System(sr.load(file))
+    rng = np.random.default_rng(0)
+    q, v = rng.uniform(-0.5, 0.5, (9, 2)), rng.normal(0.0, 2.0, (9, 2))
+    options = {"duration": 0.3, "dt": 2e-3, "every": 15, "progress": False}
+    lanes = sr.rollout(system, q, v, **options)
+    alone = sr.rollout(system, q, v, side_by_side=False, **options)
+    assert (lanes.side_by_side, alone.side_by_side) == (True, False)
+    for name in ("q", "v", "a"):
+        np.testing.assert_allclose(getattr(lanes, name), getattr(alone, name), rtol=0, atol=1e-9)
 
 
 def test_a_robot_with_dry_friction_in_all_joints(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ from sarrus.kernels.batch.lane_contacts import (
 from sarrus.kernels.batch.lane_modes import ASLEEP, AWAKE, ENDED, LEAVES
 from sarrus.kernels.batch.lane_stability import NOT_LOOKED, measure_lanes, note_lane
 from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
+from sarrus.kernels.contact.rows import forget
 from sarrus.kernels.integrate.recording import record
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
@@ -124,6 +125,8 @@ def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Flo
         for i in range(size):
             lane.before[W * i + k] = x[i]
         if k < count and todo.every <= todo.steps:
+            if exists(table.contact_table):
+                forget(table)  # forces of another run at this time
             _sample(table, todo, run, 0, x)
     if exists(table.contact_table):
         begin_contacts(table, todo, count)
