@@ -24,7 +24,7 @@ from sarrus.kernels.batch.contact_slots import (
     share_with_stops,
     stop_that_hits,
 )
-from sarrus.kernels.batch.lane_modes import AWAKE, LEAVES
+from sarrus.kernels.batch.lane_modes import AWAKE, DIVIDES, LEAVES
 from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
 from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING
 from sarrus.kernels.integrate.tolerances import CALM_STEP, EXACT_GAP_OF_MODES, POSITION_CORRECTIONS
@@ -82,7 +82,7 @@ def contact_step(table: Table, todo: BatchTable, time: float, target: float, lan
     largest, apart = own.found + W * (2 * count + 4), own.found + W * (2 * count + 5)  # from `_pass`
     for k in range(W):
         if lane.mode[k] == AWAKE and not apart[k] <= CALM_STEP * largest[k]:
-            lane.mode[k] = LEAVES
+            lane.mode[k] = DIVIDES
     _end(table, todo, h, target, chosen, lane, own)
     fill(own.done, 0.0, W)
     for i in range(nq + nv):

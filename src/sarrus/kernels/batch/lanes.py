@@ -25,7 +25,7 @@ from sarrus.kernels.batch.lane_contacts import (
     lend_contacts,
     take_contacts,
 )
-from sarrus.kernels.batch.lane_modes import ASLEEP, AWAKE, ENDED, LEAVES
+from sarrus.kernels.batch.lane_modes import ASLEEP, AWAKE, DIVIDES, ENDED, LEAVES
 from sarrus.kernels.batch.lane_stability import NOT_LOOKED, measure_lanes, note_lane
 from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
 from sarrus.kernels.contact.rows import forget
@@ -209,7 +209,7 @@ def _leave(table: Table, todo: BatchTable, step: int, lane: Lanes, x: Floats):
             if lane.mode[k] == AWAKE and not _is_far(table.settings, lane, n, k):
                 lane.mode[k] = LEAVES
     for k in range(W):
-        if lane.mode[k] == LEAVES:
+        if lane.mode[k] == LEAVES or lane.mode[k] == DIVIDES:
             _alone(table, todo, step, k, lane, x)
 
 
@@ -348,9 +348,12 @@ def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Fl
     done, limit, code = step, bl.STRETCH, rs.RUNNING
     if exists(table.contact_table):
         limit = CONTACT_STRETCH
+        table.contact_table.divides = 1 if lane.mode[k] == DIVIDES else 0
     while True:
         table.records = todo.block
         code = _advance(table, todo, state, x, limit)
+        if exists(table.contact_table):
+            table.contact_table.divides = 0
         for row in range(int(state.filled)):
             done += 1
             if done % todo.every == 0 or done == steps:

@@ -117,7 +117,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     copy(x, local.start, size)
     copy(begun.facts, kept.facts, slot_size)
     fill(kept.forces, 0.0, tl.row_count(contact_table))
-    taken, part = 0, MOST_PARTS
+    taken, part = 0, MOST_PARTS if contact_table.divides == 0 else MOST_PARTS // 4
     while taken < MOST_PARTS:
         verdict = _part(table, local.start, h * part / MOST_PARTS, h, part > 1, kept, kept, near == NEAR)
         if verdict < 0:
