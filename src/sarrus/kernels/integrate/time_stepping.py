@@ -298,11 +298,7 @@ def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
 
 @internal
 def _stop_that_hits(contact_table: ContactTable, row: int, active: int, work: ContactWork):
-    """Return the number of the stop that stops a joint with dry friction in this step, −1 if there is none.
-
-    ``row`` is that of dry friction, ``active`` the number of active rows in front. Stop and dry friction share the
-    impulse in any way, so both act at the same time.
-    """
+    """Return the number of the stop that stops the joint of a row of dry friction in this step, −1 if there is none."""
     i = stop_of(contact_table, row, active, work)
     return int(work.owner[i]) if i >= 0 and work.lasts[i] == 0.0 and work.impulses[i] > 0.0 else -1
 
