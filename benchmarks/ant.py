@@ -1,4 +1,4 @@
-"""Ant of Gymnasium, and the quadruped of the documentation, on a floor: a step of many runs side by side.
+"""Ant of Gymnasium, also with dry friction, and the quadruped of the documentation: steps of many runs on a floor.
 
 Peers are one run after the other, `mujoco.rollout` and Gymnasium's vector environment. Times are processor times, which
 other work on the machine changes least, unless a row says wall time. Ants are dropped from 0.75 m, quadrupeds stand on
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter, process_time
 
 import mujoco
@@ -32,7 +33,10 @@ FEET = {
 }  # fmt: skip
 # Targets [µs] for a step.
 TARGETS = {"limits alone": 2.0, "four points": 4.0, "all geometries": 6.0}
+# Dry friction [N m] of the joints of Ant in a row of its own.
+DRY = 0.2
 QUADRUPED = Path(__file__).parents[1] / "models" / "quadruped.xml"
+_FOLDERS: list[TemporaryDirectory[str]] = []  # of files that are read until the end
 Clock = Callable[[], float]
 Timed = Callable[[], float]
 
@@ -94,7 +98,10 @@ def rows(quick: bool) -> list[Row]:
                 _row(kind, name, partial(scene.ours, process_time), theirs, note, repeats, within=within)
             )
     result += _many(_ant(path, "all geometries", many, intervals=10), "Ant", repeats // 3)
-    scenes = {"Ant": _ant(path, "all geometries", runs), "quadruped": _quadruped(runs)}
+    scenes = {
+        "Ant": _ant(path, "all geometries", runs), "Ant with dry friction": _dry(path, runs),
+        "quadruped": _quadruped(runs),
+    }  # fmt: skip
     result += [_checks(scene, name, repeats) for name, scene in scenes.items()]
     result.append(_rest(scenes["Ant"], "Ant", repeats))
     result += _calls(scenes["Ant"], repeats)
@@ -209,6 +216,17 @@ def _ant(path: Path, kind: str, runs: int, intervals: int = 40) -> Scene:
     q[:, 7:] = np.array([0, 1, 0, -1, 0, -1, 0, 1]) + rng.uniform(-0.1, 0.1, (runs, 8))
     v = 0.1 * rng.normal(size=(runs, system.nv))
     return Scene(system, path, 5e-3, q, v, rng.uniform(-1.0, 1.0, (runs, intervals, system.nu)))
+
+
+def _dry(path: Path, runs: int) -> Scene:
+    """Return Ant with dry friction in all its joints."""
+    text = path.read_text().replace('<joint armature="1"', f'<joint frictionloss="{DRY}" armature="1"')
+    text = text.replace('<joint armature="0"', '<joint frictionloss="0" armature="0"')
+    folder = TemporaryDirectory(prefix="sarrus-ant-")
+    _FOLDERS.append(folder)
+    file = Path(folder.name) / path.name
+    file.write_text(text)
+    return _ant(file, "all geometries", runs)
 
 
 def _quadruped(runs: int) -> Scene:

@@ -81,6 +81,7 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_against_clarabel[saturated]",
     ),
     "test_contact_lanes.py": (
+        "test_a_robot_with_dry_friction_in_all_joints",
         "test_environments_of_one_step_a_call",
         "test_runs_that_leave_the_lanes_do_not_depend_on_their_neighbours",
     ),

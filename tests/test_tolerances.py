@@ -27,8 +27,8 @@ COEFFICIENTS = {
 # Constants of other modules that are no tolerances, by name.
 OTHERS = {
     "codes of states in arrays of floats": {
-        "AWAKE, ASLEEP, ENDED, LEAVES", "INACTIVE, BOUNDARY, APEX", "FREE, RAY, ENDED, NEW_RAY, IDLE, LATER, SLACK",
-        "LOOK_EVERY, NOT_LOOKED", "OFF", "GAP",
+        "AWAKE, ASLEEP, ENDED, LEAVES, DIVIDES", "INACTIVE, BOUNDARY, APEX",
+        "FREE, RAY, ENDED, NEW_RAY, IDLE, LATER, SLACK", "LOOK_EVERY, NOT_LOOKED", "OFF", "GAP",
     },
     "signs and directions": {"_ENDS", "_CORNERS", "_AUTOMATIC", "_IDENTITY"},
     "physical constants": {"EARTH", "WATER"},

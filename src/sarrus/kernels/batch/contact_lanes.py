@@ -1,7 +1,7 @@
 """A step of time stepping with contacts and stops, of `LANES` runs at once (`sarrus.kernels.integrate.time_stepping`).
 
 Each lane has its own contacts, in slots: contacts with friction first, then unilateral rows, in the order of the
-table. Straight-line functions find columns, W and forces of all slots at once
+table, then dry friction. Straight-line functions find columns, W and forces of all slots at once
 (`sarrus.symbolic.equations.contact_lanes`). A lane leaves for the kernel of single runs if it has more contacts than
 slots, if its forces are not found, if M is ill-conditioned, if a row is held by the constraints, if a coordinate
 comes back from beyond its limit, or if the velocities of both passes differ by as much as that kernel divides steps
@@ -21,9 +21,11 @@ from sarrus.kernels.batch.contact_slots import (
     push_slots,
     pushed_slots,
     rows_of_slots,
+    share_with_stops,
+    stop_that_hits,
 )
-from sarrus.kernels.batch.lane_modes import AWAKE, LEAVES
-from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES, SAME_FRICTION, SHARED_PIVOT
+from sarrus.kernels.batch.lane_modes import AWAKE, DIVIDES, LEAVES
+from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
 from sarrus.kernels.contact.tolerances import RESIDUAL_AT_ROUNDING
 from sarrus.kernels.integrate.tolerances import CALM_STEP, EXACT_GAP_OF_MODES, POSITION_CORRECTIONS
 from sarrus.kernels.memory import batch_layout as bl
@@ -80,7 +82,7 @@ def contact_step(table: Table, todo: BatchTable, time: float, target: float, lan
     largest, apart = own.found + W * (2 * count + 4), own.found + W * (2 * count + 5)  # from `_pass`
     for k in range(W):
         if lane.mode[k] == AWAKE and not apart[k] <= CALM_STEP * largest[k]:
-            lane.mode[k] = LEAVES
+            lane.mode[k] = DIVIDES
     _end(table, todo, h, target, chosen, lane, own)
     fill(own.done, 0.0, W)
     for i in range(nq + nv):
@@ -106,6 +108,7 @@ def _pass(table: Table, todo: BatchTable, h: float, again: bool, lane: Lanes, ow
         chosen = fill_slots(table, todo, h, again, lane, own)
         if chosen >= 0:
             _solve(table, todo, chosen, lane, own)
+            share_with_stops(table, h, own)
             copy(own.best, pushed_slots(todo, chosen, own), W * rows_of_slots(todo, chosen))
             push_slots(table, todo, chosen, own.ahead, own)
         if chosen >= 0 or again:
@@ -117,7 +120,7 @@ def _pass(table: Table, todo: BatchTable, h: float, again: bool, lane: Lanes, ow
     rows = W * tl.fixed_rows(table.contact_table)
     fill(own.impulse, 0.0, rows)
     fill(own.coming, 0.0, rows)
-    if chosen >= 0 and lasting_forces(todo, h, chosen, own):
+    if chosen >= 0 and lasting_forces(table, todo, h, chosen, own):
         push_slots(table, todo, chosen, own.smooth, own)
     return chosen
 
@@ -169,8 +172,8 @@ def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Contac
     contacts, m = todo.slots[2 * chosen], rows_of_slots(todo, chosen)
     packed, functions = m * (m + 1) // 2, todo.problems + bl.N_PROBLEM * chosen
     call_native(functions[bl.SCALED], own.columns + W * m * table.nv, own.scaled)
-    problem = own.scaled + W * (m + 1)
-    forces = problem + W * (packed + m + contacts)
+    problem = own.scaled + W * m
+    forces = problem + W * (packed + m + contacts + todo.dry)
     for _ in range(SWEEPS):
         call_native(functions[bl.SWEEP], problem, own.answer)
         copy(own.answer, forces, W * m)
@@ -189,45 +192,11 @@ def _solve(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Contac
             break
     for i in range(W * m):
         own.best[i] = state[i] * own.scaled[i]
+    copy(state, forces, W * m)
+    call_native(functions[bl.SHARING], problem, own.answer)
     for k in range(W):
-        solved = residual[k] <= RESIDUAL_AT_ROUNDING
-        if lane.mode[k] == AWAKE and (not solved or _shares_matter(todo, chosen, k, own)):
+        if lane.mode[k] == AWAKE and (not residual[k] <= RESIDUAL_AT_ROUNDING or own.answer[k] != 0.0):
             lane.mode[k] = LEAVES
-
-
-@internal
-def _shares_matter(todo: BatchTable, chosen: int, k: int, own: ContactLanes):
-    """Return True if the motion of lane k may depend on how redundant contacts share a load.
-
-    That is where normal rows depend on each other, one contact slides, and the friction of another one is another part
-    of its normal force, or not known because it has none.
-    """
-    contacts, m = todo.slots[2 * chosen], rows_of_slots(todo, chosen)
-    packed = m * (m + 1) // 2
-    if own.scaled[W * m + k] > SHARED_PIVOT:
-        return False
-    mu, r = (
-        own.scaled + (W * (2 * m + 1 + packed) + k),
-        own.scaled + (W * (m + 1 + packed + 2 * m + contacts) + k),
-    )
-    found, px, py = False, 0.0, 0.0
-    for c in range(contacts):
-        head = r[W * 3 * c]
-        tx, ty = r[W * (3 * c + 1)], r[W * (3 * c + 2)]
-        if head > 0.0 and tx * tx + ty * ty >= (1.0 - SAME_FRICTION) * (mu[W * c] * head) ** 2:
-            found, px, py = True, tx / head, ty / head
-    if not found:
-        return False
-    for c in range(contacts):
-        head = r[W * 3 * c]
-        dx, dy = r[W * (3 * c + 1)] - px * head, r[W * (3 * c + 2)] - py * head
-        unloaded = head == 0.0 and own.which[W * 3 * c + k] >= 0.0
-        if unloaded or dx * dx + dy * dy > (SAME_FRICTION * head) ** 2:
-            return True
-    pushed = 0.0
-    for row in range(3 * contacts, m):
-        pushed = max(pushed, r[W * row])
-    return pushed > 0.0
 
 
 @internal
@@ -241,10 +210,12 @@ def _end(
     if chosen >= 0:
         forces, late = pushed_slots(todo, chosen, own), False
         fill(forces, 0.0, W * rows_of_slots(todo, chosen))
-        for i in range(int(own.used[0])):
-            at, delay = int(own.at[i]), own.delay[int(own.unit_of[i])]
-            if delay != 0.0:
-                forces[at] = -own.best[at] * delay
+        for i in range(int(own.used[1])):
+            at, unit = int(own.at[i]), int(own.unit_of[i])
+            if i >= int(own.used[0]):
+                unit = stop_that_hits(table, i, own)
+            if unit >= 0 and own.delay[unit] != 0.0:
+                forces[at] = -own.best[at] * own.delay[unit]
                 late = True
         if late:
             push_slots(table, todo, chosen, own.trial + W * size, own)
@@ -263,9 +234,9 @@ def _correct(table: Table, todo: BatchTable, chosen: int, lane: Lanes, own: Cont
     """Close the gaps of contacts with a normal force that do not rebound; return False if all are closed."""
     nq, nv, size = table.nq, table.nv, la.input_size(table)
     contacts, singles = todo.slots[2 * chosen], todo.slots[2 * chosen + 1]
-    m, n, wanted = 3 * contacts + singles, contacts + singles, False
-    problem = own.columns + W * m * nv
-    gaps = problem + W * (m * (m + 1) // 2)
+    m, n, wanted = rows_of_slots(todo, chosen), contacts + singles, False
+    problem, heads = own.columns + W * m * nv, m - todo.dry
+    gaps = problem + W * (heads * (heads + 1) // 2)  # in place of rows of dry friction
     chosen_slots = gaps + W * n
     load_gaps_of_lanes(table, todo, lane.after, own.after, own)
     fill(gaps, 0.0, 2 * W * n)

@@ -59,11 +59,10 @@ def fill_slots(table: Table, todo: BatchTable, h: float, again: bool, lane: Lane
     chosen = _choose(todo, lane, own)
     if chosen < 0:
         return -1
-    contacts, singles = todo.slots[2 * chosen], todo.slots[2 * chosen + 1]
-    m = 3 * contacts + singles
+    contacts, m = todo.slots[2 * chosen], rows_of_slots(todo, chosen)
     _load_motion(table, todo, lane, own)
     _take_slots(table, contacts, m, lane, own)
-    n = int(own.used[0])
+    n = int(own.used[1])
     same = own.kept[0] == chosen and own.kept[1] == n
     for i in range(n if same else 0):
         if own.at[i] != own.known_at[i] or own.row_of[i] != own.known_row[i]:
@@ -95,7 +94,7 @@ def _choose(todo: BatchTable, lane: Lanes, own: ContactLanes):
                 lane.mode[k] = LEAVES
             else:
                 wide, single = max(wide, contacts), max(single, singles)
-    if wide + single == 0:
+    if wide + single + todo.dry == 0:
         return -1
     for chosen in range(todo.n_sizes):
         if todo.slots[2 * chosen] >= wide and todo.slots[2 * chosen + 1] >= single:
@@ -107,28 +106,36 @@ def _choose(todo: BatchTable, lane: Lanes, own: ContactLanes):
 def _load_motion(table: Table, todo: BatchTable, lane: Lanes, own: ContactLanes):
     """Write the velocities of all rows of contacts and, once a step, the rows J, if a contact is active.
 
-    Those of stops are written in any case.
+    Those of stops and of dry friction are written in any case.
     """
-    contact_table, stands = table.contact_table, False
+    contact_table, stands = table.contact_table, table.contact_table.dry_lengths > 0
     for k in range(W):
         stands = stands or (lane.mode[k] == AWAKE and own.counts[2 * W + k] > 0.0)
     if stands:
         call_native(todo.speeds if own.known[0] != 0.0 else todo.motion, own.middle, own.motion)
         own.known[0] = 1.0
         return
-    rows, begin = contact_table.contact_rows + contact_table.stops, own.trial + W * table.nq
-    for s in range(contact_table.stops):
+    rows, begin = tl.fixed_rows(contact_table), own.trial + W * table.nq
+    for s in range(rows - contact_table.contact_rows):
         at, place = W * (contact_table.contact_rows + s), W * contact_table.speeds[s]
+        sign = _sign_of(contact_table, s)
         for k in range(W):
-            own.motion[at + k] = contact_table.signs[s] * own.free[place + k]
-            own.motion[W * rows + at + k] = contact_table.signs[s] * begin[place + k]
+            own.motion[at + k] = sign * own.free[place + k]
+            own.motion[W * rows + at + k] = sign * begin[place + k]
             own.motion[2 * W * rows + at + k] = 0.0
+
+
+@internal
+def _sign_of(contact_table: ContactTable, s: int):
+    """Return the entry of the row of stop s, and of the joints with dry friction behind the stops."""
+    return contact_table.signs[s] if s < contact_table.stops else 1.0
 
 
 @internal
 def _take_slots(table: Table, contacts: int, m: int, lane: Lanes, own: ContactLanes):
     """Write the row of each slot, −1 if it is not used, and the places of the rows of all slots that are used."""
     contact_table, n = table.contact_table, 0
+    fill(own.stopped, 0.0, W * table.nv if contact_table.dry > 0 else 0)
     fill(own.which, -1.0, W * m)
     fill(own.taken, 0.0, W)
     fill(own.taken + W, 3.0 * contacts, W)
@@ -137,7 +144,9 @@ def _take_slots(table: Table, contacts: int, m: int, lane: Lanes, own: ContactLa
         taken = own.taken + (W if size == 1 else 0)
         for k in range(W):
             if active[k] != 0.0 and lane.mode[k] == AWAKE:
-                slot = int(taken[k])
+                slot, stop = int(taken[k]), first - contact_table.contact_rows
+                if stop >= 0:
+                    own.stopped[W * contact_table.speeds[stop] + k] = 1.0 + n
                 taken[k] += float(size)
                 for j in range(size):
                     at = W * (slot + j) + k
@@ -146,15 +155,24 @@ def _take_slots(table: Table, contacts: int, m: int, lane: Lanes, own: ContactLa
                     own.unit_of[n], own.head[n] = float(W * u + k), 1.0 if j == 0 else 0.0
                     n += 1
     own.used[0] = float(n)
+    for d in range(contact_table.dry):
+        slot, row = m - contact_table.dry + d, tl.row_of_dry(contact_table, d)
+        for k in range(W):
+            if lane.mode[k] == AWAKE:
+                at = W * slot + k
+                own.which[at] = float(row)
+                own.at[n], own.row_of[n], own.head[n] = float(at), float(W * row + k), 0.0
+                n += 1
+    own.used[1] = float(n)
 
 
 @internal
 def _load_rows(table: Table, m: int, own: ContactLanes):
     """Write the rows J of all slots, zeros in slots that are not used."""
     contact_table, nv = table.contact_table, table.nv
-    rows = own.motion + 3 * W * (contact_table.contact_rows + contact_table.stops)
+    rows = own.motion + 3 * W * tl.fixed_rows(contact_table)
     fill(own.rows, 0.0, W * m * nv)
-    for i in range(int(own.used[0])):
+    for i in range(int(own.used[1])):
         at, place = int(own.at[i]), int(own.row_of[i])
         slot, row, k = at // W, place // W, at % W
         out = own.rows + (W * slot * nv + k)
@@ -164,7 +182,7 @@ def _load_rows(table: Table, m: int, own: ContactLanes):
                 out[W * j] = source[W * j]
         else:
             stop = row - contact_table.contact_rows
-            out[W * contact_table.speeds[stop]] = contact_table.signs[stop]
+            out[W * contact_table.speeds[stop]] = _sign_of(contact_table, stop)
 
 
 @internal
@@ -186,18 +204,26 @@ def _leave_held(table: Table, m: int, diagonal: Floats, lane: Lanes, own: Contac
 def _load_velocities(
     table: Table, h: float, again: bool, contacts: int, m: int, given: Floats, own: ContactLanes
 ):
-    """Write b, μ and the start r of all slots to ``given``; contacts that rebound become active by 2.
+    """Write b, μ, limits and the start r of all slots to ``given``; contacts that rebound become active by 2.
 
     In lanes in which something closes rows do not turn up to the end of the step.
     """
-    contact_table, n = table.contact_table, int(own.used[0])
-    rows = W * (contact_table.contact_rows + contact_table.stops)
-    friction, start = given + W * m, given + W * (m + contacts)
-    fill(given, 0.0, W * (2 * m + contacts))
+    contact_table, n, dry = table.contact_table, int(own.used[0]), table.contact_table.dry
+    rows = W * tl.fixed_rows(contact_table)
+    friction, start = given + W * m, given + W * (m + contacts + dry)
+    fill(given, 0.0, W * (2 * m + contacts + dry))
     fill(own.hits, 0.0, W)
     for i in range(n):
         if own.delay[int(own.unit_of[i])] > 0.0:
             own.hits[int(own.at[i]) % W] = 1.0
+    for i in range(n, int(own.used[1])):
+        at, row = int(own.at[i]), int(own.row_of[i])
+        limit = friction + (at - W * (m - dry - contacts))
+        limit[0] = h * contact_table.limits[at // W - (m - dry)]
+        given[at] = own.motion[row]
+        if own.hits[at % W] == 0.0:
+            given[at] += own.motion[2 * rows + row]
+        start[at] = own.impulse[row] if again else h * own.lasting[row]
     for i in range(n):
         at, row, unit = int(own.at[i]), int(own.row_of[i]), int(own.unit_of[i])
         ahead, before, turn = own.motion[row], own.motion[rows + row], own.motion[2 * rows + row]
@@ -229,13 +255,14 @@ def _rebounds(contact_table: ContactTable, u: int, unit: int, at_hit: float, own
 @internal
 def pushed_slots(todo: BatchTable, chosen: int, own: ContactLanes):
     """Return the address of the forces of all slots that `push_slots` takes, in front of the columns."""
-    return own.pushed + W * (3 * todo.most_contacts + todo.most_single - rows_of_slots(todo, chosen))
+    most = 3 * todo.most_contacts + todo.most_single + todo.dry
+    return own.pushed + W * (most - rows_of_slots(todo, chosen))
 
 
 @internal
 def rows_of_slots(todo: BatchTable, chosen: int):
     """Return the number of rows of all slots."""
-    return 3 * todo.slots[2 * chosen] + todo.slots[2 * chosen + 1]
+    return 3 * todo.slots[2 * chosen] + todo.slots[2 * chosen + 1] + todo.dry
 
 
 @internal
@@ -247,17 +274,58 @@ def push_slots(table: Table, todo: BatchTable, chosen: int, out: Floats, own: Co
 
 
 @internal
-def lasting_forces(todo: BatchTable, h: float, chosen: int, own: ContactLanes):
-    """Write the forces of lasting contacts to `pushed_slots`, and to ``own.coming`` by rows; others are zero.
+def lasting_forces(table: Table, todo: BatchTable, h: float, chosen: int, own: ContactLanes):
+    """Write forces of lasting contacts and dry friction to `pushed_slots`, and to ``own.coming`` by rows; others are 0.
 
     The impulses of all rows go to ``own.impulse``. Returns False if there are no such forces.
     """
-    forces, found = pushed_slots(todo, chosen, own), False
+    forces, found, n = pushed_slots(todo, chosen, own), False, int(own.used[0])
     fill(forces, 0.0, W * rows_of_slots(todo, chosen))
-    for i in range(int(own.used[0])):
+    for i in range(int(own.used[1])):
         at, row = int(own.at[i]), int(own.row_of[i])
         own.impulse[row] = own.best[at]
-        if own.lasts[int(own.unit_of[i])] != 0.0:
+        if (i < n and own.lasts[int(own.unit_of[i])] != 0.0) or (
+            i >= n and stop_that_hits(table, i, own) < 0
+        ):
             forces[at] = own.coming[row] = own.best[at] / h
             found = True
     return found
+
+
+@internal
+def _stop_of(contact_table: ContactTable, i: int, own: ContactLanes):
+    """Return the number of the row in use of an active stop at the joint of row i of dry friction, −1 without one."""
+    row = int(own.row_of[i])
+    joint = row // W - contact_table.contact_rows
+    return int(own.stopped[W * contact_table.speeds[joint] + row % W]) - 1 if joint >= 0 else -1
+
+
+@internal
+def stop_that_hits(table: Table, i: int, own: ContactLanes):
+    """Return the place of the stop that stops the joint of row i of dry friction in this step, −1 if there is none.
+
+    Stop and dry friction share the impulse in any way, so both act at the same time.
+    """
+    stop = _stop_of(table.contact_table, i, own)
+    unit = int(own.unit_of[stop]) if stop >= 0 else -1
+    hits = unit >= 0 and own.active[unit] == 1.0 and own.lasts[unit] == 0.0
+    return unit if hits and own.best[int(own.at[stop])] > 0.0 else -1
+
+
+@internal
+def share_with_stops(table: Table, h: float, own: ContactLanes):
+    """Let the dry friction of a joint at rest at a stop take half the impulse of both, at most its limit."""
+    contact_table, n = table.contact_table, int(own.used[0])
+    for i in range(n, int(own.used[1])):
+        stop = _stop_of(contact_table, i, own)
+        if stop < 0 or own.active[int(own.unit_of[stop])] != 1.0:
+            continue
+        row, at, place = int(own.row_of[stop]) // W, int(own.at[i]), int(own.at[stop])
+        limit, sign = (
+            h * contact_table.limits[tl.dry_of_row(contact_table, int(own.row_of[i]) // W)],
+            contact_table.signs[row - contact_table.contact_rows],
+        )
+        if own.best[place] > 0.0 or abs(own.best[at]) < limit:
+            both = own.best[place] + sign * own.best[at]
+            own.best[place] = max(0.0, 0.5 * both, both - limit)
+            own.best[at] = sign * (both - own.best[place])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from sarrus.kernels.algebra.vectors import copy, fill
+from sarrus.kernels.batch.contact_slots import rows_of_slots
 from sarrus.kernels.contact.rows import find_slot, forget
 from sarrus.kernels.memory import batch_layout as bl
 from sarrus.kernels.memory import contact_layout as tl
@@ -63,7 +64,7 @@ def lend_contacts(table: Table, todo: BatchTable, k: int, x: Floats):
     for row in range(tl.fixed_rows(contact_table)):
         slot.forces[row] = slot.lasting[row] = own.lasting[W * row + k]
     chosen = int(own.kept[0])
-    for s in range(3 * todo.slots[2 * chosen] + todo.slots[2 * chosen + 1] if chosen >= 0 else 0):
+    for s in range(rows_of_slots(todo, chosen) if chosen >= 0 else 0):
         row = int(own.which[W * s + k])
         if row >= 0 and own.lasting[W * row + k] != 0.0:
             for i in range(nv):

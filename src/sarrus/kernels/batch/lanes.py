@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from sarrus.kernels.algebra.vectors import copy, fill
-from sarrus.kernels.batch.batch import begin, end_of, finish_run, held_inputs, keep
+from sarrus.kernels.batch.batch import begin, end_of, finish_run, held_inputs, hold_inputs, keep
 from sarrus.kernels.batch.contact_lanes import contact_step
 from sarrus.kernels.batch.lane_contacts import (
     begin_contacts,
@@ -25,9 +25,10 @@ from sarrus.kernels.batch.lane_contacts import (
     lend_contacts,
     take_contacts,
 )
-from sarrus.kernels.batch.lane_modes import ASLEEP, AWAKE, ENDED, LEAVES
+from sarrus.kernels.batch.lane_modes import ASLEEP, AWAKE, DIVIDES, ENDED, LEAVES
 from sarrus.kernels.batch.lane_stability import NOT_LOOKED, measure_lanes, note_lane
 from sarrus.kernels.batch.tolerances import CLEARANCE_OF_LANES
+from sarrus.kernels.contact.rows import forget
 from sarrus.kernels.integrate.recording import record
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
@@ -120,9 +121,12 @@ def _begin_lanes(table: Table, todo: BatchTable, count: int, lane: Lanes, x: Flo
         lane.pivot[k], lane.greatest[k] = -1.0, 0.0
         lane.rise[k] = NOT_LOOKED
         begin(table, todo, _state(lane, k), run, x)
+        hold_inputs(table, todo, run, 0, x)
         for i in range(size):
             lane.before[W * i + k] = x[i]
         if k < count and todo.every <= todo.steps:
+            if exists(table.contact_table):
+                forget(table)  # forces of another run at this time
             _sample(table, todo, run, 0, x)
     if exists(table.contact_table):
         begin_contacts(table, todo, count)
@@ -205,7 +209,7 @@ def _leave(table: Table, todo: BatchTable, step: int, lane: Lanes, x: Floats):
             if lane.mode[k] == AWAKE and not _is_far(table.settings, lane, n, k):
                 lane.mode[k] = LEAVES
     for k in range(W):
-        if lane.mode[k] == LEAVES:
+        if lane.mode[k] == LEAVES or lane.mode[k] == DIVIDES:
             _alone(table, todo, step, k, lane, x)
 
 
@@ -344,9 +348,12 @@ def _alone(table: Table, todo: BatchTable, step: int, k: int, lane: Lanes, x: Fl
     done, limit, code = step, bl.STRETCH, rs.RUNNING
     if exists(table.contact_table):
         limit = CONTACT_STRETCH
+        table.contact_table.divides = 1 if lane.mode[k] == DIVIDES else 0
     while True:
         table.records = todo.block
         code = _advance(table, todo, state, x, limit)
+        if exists(table.contact_table):
+            table.contact_table.divides = 0
         for row in range(int(state.filled)):
             done += 1
             if done % todo.every == 0 or done == steps:

@@ -9,11 +9,3 @@ CLEARANCE_OF_LANES = 0.01
 # [1, of the compliance without constraints] A row of a contact with less compliance is held by the constraints, or
 # nearly: such a run leaves the lanes, for the kernel that tells rounding from compliance.
 HELD_IN_LANES = 1e-6
-
-# [1, of the diagonal of W] Normal rows of which one has a smaller pivot may depend on each other: rounding leaves
-# 1e-14.
-SHARED_PIVOT = 1e-9
-
-# [1, of the normal force] Friction of two contacts that differs by less from the same part of their normal forces has
-# the same direction and coefficient: the motion does not depend on how they share the load.
-SAME_FRICTION = 1e-6

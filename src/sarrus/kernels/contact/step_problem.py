@@ -129,6 +129,37 @@ def _head_of(contact_table: ContactTable, block: int, m: int, work: ContactWork)
 
 
 @internal
+def stop_of(contact_table: ContactTable, row: int, active: int, work: ContactWork):
+    """Return the number of the active row of a stop, that does not rebound, of a joint with dry friction; −1 if none.
+
+    ``row`` is that of dry friction, ``active`` the number of active rows in front of those of dry friction.
+    """
+    joint, first = row - contact_table.contact_rows, contact_table.contact_rows
+    for i in range(active if joint >= 0 else 0):
+        stop = int(work.which[i]) - first
+        same = 0 <= stop < contact_table.stops and contact_table.speeds[stop] == contact_table.speeds[joint]
+        if same and work.active[int(work.owner[i])] == tl.ACTIVE:
+            return i
+    return -1
+
+
+@internal
+def _share_with_stops(contact_table: ContactTable, h: float, m: int, work: ContactWork):
+    """Let the dry friction of a joint at rest at a stop take half the impulse of both, at most its limit."""
+    for i in range(m if contact_table.stops > 0 and contact_table.dry > 0 else 0):
+        place = stop_of(contact_table, int(work.which[i]), i, work) if work.owner[i] < 0.0 else -1
+        if place < 0:
+            continue
+        stop = int(work.which[place]) - contact_table.contact_rows
+        limit = h * contact_table.limits[tl.dry_of_row(contact_table, int(work.which[i]))]
+        if work.impulses[place] > 0.0 or abs(work.impulses[i]) < limit:
+            sign = contact_table.signs[stop]
+            both = work.impulses[place] + sign * work.impulses[i]
+            work.impulses[place] = max(0.0, 0.5 * both, both - limit)
+            work.impulses[i] = sign * (both - work.impulses[place])
+
+
+@internal
 def _leave_held(table: Table, m: int, work: ContactWork):
     """Decouple friction rows that the constraints hold, such as a slider's at its dead centre, in W.
 
@@ -239,6 +270,8 @@ def find_impulses(
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if blocks > problem.contacts + contact_table.dry:
         solved = _hold(contact_table, m, work, solved)
+    if solved:
+        _share_with_stops(contact_table, h, m, work)
     if exists(contact_table.impact):
         add_impact(contact_table, m, work)
     if solved:

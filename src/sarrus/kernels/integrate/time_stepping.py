@@ -13,9 +13,10 @@ for v_m. The position at the end is
     q⁺ = q ⊕ (h (v⁺ − h/2 a_s) − K Hᵀ τ r),
 
 a_s the acceleration with the forces of contacts closed at the start, without impacts, τ the times until further
-contacts close. The method has order two if no contact opens, closes, begins to stick or begins to slip, otherwise
-order one; without contacts it is symplectic (position Verlet). Closed contacts stay closed to rounding: positions are
-corrected along K Hᵀ. The impulses of lasting contacts, divided by h, are the forces in the accelerations of a run.
+contacts close. Dry friction of a joint that a stop stops acts at the time of the stop. The method has order two if no
+contact opens, closes, begins to stick or begins to slip, otherwise order one; without contacts it is symplectic
+(position Verlet). Closed contacts stay closed to rounding: positions are corrected along K Hᵀ. The impulses of lasting
+contacts, divided by h, are the forces in the accelerations of a run.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from sarrus.kernels.contact.rows import (
     turn_of,
 )
 from sarrus.kernels.contact.step_impact import has_poisson, impulse_of_impact
-from sarrus.kernels.contact.step_problem import find_impulses
+from sarrus.kernels.contact.step_problem import find_impulses, stop_of
 from sarrus.kernels.contact.tolerances import OUT_OF_REACH, SAME_TIME
 from sarrus.kernels.integrate.stepping import set_control
 from sarrus.kernels.integrate.tolerances import (
@@ -116,7 +117,7 @@ def time_step(table: Table, x: Floats, near: int) -> int:
     copy(x, local.start, size)
     copy(begun.facts, kept.facts, slot_size)
     fill(kept.forces, 0.0, tl.row_count(contact_table))
-    taken, part = 0, MOST_PARTS
+    taken, part = 0, MOST_PARTS if contact_table.divides == 0 else MOST_PARTS // 4
     while taken < MOST_PARTS:
         verdict = _part(table, local.start, h * part / MOST_PARTS, h, part > 1, kept, kept, near == NEAR)
         if verdict < 0:
@@ -285,13 +286,21 @@ def _find_smooth(table: Table, x: Floats, h: float, m: int, work: ContactWork):
     last, good = -1, True
     for i in range(m):
         row, k = int(work.which[i]), int(work.owner[i])
-        if k != last:
-            good = k < 0 or _lasts(table, x, k, table.contact_table.first_rows[k], h, work)
-            last = k
+        if k < 0:
+            good = _stop_that_hits(table.contact_table, row, i, work) < 0
+        elif k != last:
+            good, last = _lasts(table, x, k, table.contact_table.first_rows[k], h, work), k
         work.lasts[i] = 1.0 if good else 0.0
         if good:
             lasting = work.impulses[i] - impulse_of_impact(table.contact_table, row)
             add_response(table, work, row, lasting / h, work.smooth)
+
+
+@internal
+def _stop_that_hits(contact_table: ContactTable, row: int, active: int, work: ContactWork):
+    """Return the number of the stop that stops the joint of a row of dry friction in this step, −1 if there is none."""
+    i = stop_of(contact_table, row, active, work)
+    return int(work.owner[i]) if i >= 0 and work.lasts[i] == 0.0 and work.impulses[i] > 0.0 else -1
 
 
 @internal
@@ -390,6 +399,8 @@ def _end(table: Table, x: Floats, h: float, m: int, state: Floats, work: Contact
     axpy(-0.5 * h * h, work.smooth, work.way, nv)
     for i in range(m):
         k, row = int(work.owner[i]), int(work.which[i])
+        if k < 0:
+            k = _stop_that_hits(contact_table, row, i, work)
         if k >= 0 and work.delay[k] > 0.0:
             add_response(table, work, row, -work.delay[k] * work.impulses[i], work.way)
         elif exists(contact_table.impact):

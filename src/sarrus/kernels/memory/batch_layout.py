@@ -37,6 +37,7 @@ class ContactBatch(Record, of=int):
     n_sizes: int
     most_contacts: int  # slots of the largest size
     most_single: int
+    dry: int  # slots of dry friction, in problems of every size
     n_factors: int  # of ``stage``
     contact_work: Floats  # see `sarrus.kernels.memory.lane_layout.ContactLanes`
 
@@ -106,8 +107,8 @@ GAP, SLIP, PROJECTED, SMALLEST, BEYOND = range(len(Start.fields))
 # register at a time hides the time that an operation takes.
 LANES = 8
 # Functions of each size of contact problem, see `sarrus.symbolic.equations.contact_lanes`.
-COLUMNS, PUSH, SCALED, SWEEP, NEWTON, CLOSING = range(6)
-N_PROBLEM = 6
+COLUMNS, PUSH, SCALED, SWEEP, NEWTON, SHARING, CLOSING = range(7)
+N_PROBLEM = 7
 # [steps] Interval at which interrupts are checked.
 LOOK_EVERY = 4096
 # Number of rows of a stretch that one lane computes alone.

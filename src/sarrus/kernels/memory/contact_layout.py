@@ -102,6 +102,7 @@ class ContactTable(TouchingElements, of=int):
     logged: int  # how many
     failed: int  # failure of a step: NOT_SOLVED, NO_ROOM or 0
     given: int  # 1 where impulses that solve it are known: see ``answer``
+    divides: int  # 1 where steps are known to be divided
     # of smooth phases, see `sarrus.kernels.integrate.contact_modes`
     projection: int  # the kernel that projects without contacts
     held_gaps: (

@@ -63,15 +63,15 @@ class ContactLanes(NamedTuple):
     products: Any  # of columns
     pushed: Any  # forces of all slots, in front of the columns
     columns: Any  # columns K Jᵀ of all slots
-    problem: Any  # room for [W | b | μ | r] of the slots, which follow the columns that there are
-    # units of the forces, smallest pivot of normal rows, the problem in these units, forces of the smallest residual,
-    # this, and where the iteration has ended
+    problem: Any  # room for [W | b | μ and limits | r] of the slots, which follow the columns that there are
+    # units of forces, the problem in these units, forces of the smallest residual, this, whether the iteration ended
     scaled: Any
     answer: Any  # of functions of the contact problem
     best: Any  # forces with the smallest residual
     # of contacts and stops
     after: Any  # gaps at the end
     lasts: Any  # 1 if it was closed at the start, and neither hits nor rebounds
+    stopped: Any  # of velocities: 1 + number of the row in use of an active stop, 0 if there is none
     # of rows
     motion: Any  # velocities at the end and at the start, turn, and rows of contacts
     impulse: Any  # of the first pass
@@ -79,7 +79,7 @@ class ContactLanes(NamedTuple):
     coming: Any  # the same of this step
     # of slots
     which: Any  # its row, −1: none
-    # of the rows of slots that are used: places of slot, row, contact or stop; 1 at a normal row
+    # of the rows of slots that are used, dry friction last: places of slot, row, contact or stop; 1 at a normal row
     at: Any
     row_of: Any
     unit_of: Any
@@ -93,7 +93,7 @@ class ContactLanes(NamedTuple):
     taken: Any  # slots for both kinds
     hits: Any  # 1 where something closes within the step
     # of all
-    used: Any  # number of rows of slots that are used
+    used: Any  # number of rows of slots that are used, without and with those of dry friction
     kept: Any  # size of the problem whose columns are known, and the number of rows of its slots
     known: Any  # 1 if the rows J of this step are known
     ready: Any  # 1 if tolerances and units are there
@@ -103,19 +103,20 @@ def contact_lane_sizes(contact_table: ContactTable, table: Table, todo: BatchTab
     """Return the lengths of the arrays of `ContactLanes`."""
     nq, nv, w = table.nq, table.nv, LANES
     contacts, single = todo.most_contacts, todo.most_single
-    m, size = 3 * contacts + single, input_size(table)
-    whole = m * (m + 1) // 2 + 2 * m + contacts
+    m, size = 3 * contacts + single + todo.dry, input_size(table)
+    whole = m * (m + 1) // 2 + 2 * m + contacts + todo.dry
     k, rows = contact_table.contacts + contact_table.stops, contact_table.contact_rows + contact_table.stops
+    rows += contact_table.dry - contact_table.dry_lengths
     return ContactLanes(
         middle=w * size, trial=w * (size + nv), length=w, again=w, bounds=w * contact_table.stops, closed=w * k,
         reach=w * k, still=w * k, factors=w * nv, gap=w * k, active=w * k, delay=w * k, ahead_gap=w * k, free=w * nv,
         way=w * nv, ahead=w * nv, first=w * nv, smooth=w * nv,
         stage=w * (nv + nq + N_CONDITIONING + 1 + todo.n_factors), rows=w * m * nv, place=w * nq,
         found=w * (3 * k + 2 * nv + 6), products=w * nv, pushed=w * m, columns=w * m * nv, problem=w * whole,
-        scaled=w * (whole + 2 * m + 3), answer=w * (2 * m + 2), best=w * m, after=w * k, lasts=w * k,
+        scaled=w * (whole + 2 * m + 2), answer=w * (2 * m + 2), best=w * m, after=w * k, lasts=w * k, stopped=w * nv,
         motion=w * (3 * rows + contact_table.contact_rows * nv), impulse=w * rows, lasting=w * rows,
         coming=w * rows, which=w * m, at=w * m, row_of=w * m, unit_of=w * m, head=w * m, known_at=w * m,
-        known_row=w * m, done=w, counts=3 * w, taken=2 * w, hits=w, used=1, kept=2, known=1, ready=1,
+        known_row=w * m, done=w, counts=3 * w, taken=2 * w, hits=w, used=2, kept=2, known=1, ready=1,
     )  # fmt: skip
 
 

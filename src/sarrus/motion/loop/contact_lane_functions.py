@@ -14,7 +14,7 @@ from sarrus.codegen import NativeFunction, compile_function
 from sarrus.dynamics.contacts.contact_elements import dry_names
 from sarrus.dynamics.contacts.contact_functions import gap_outputs
 from sarrus.dynamics.model.evaluations import Evaluations
-from sarrus.dynamics.model.joint_limits import joint_limits
+from sarrus.dynamics.model.joint_limits import dry_friction, joint_limits
 from sarrus.kernels.memory.batch_layout import LANES
 from sarrus.motion.loop.lane_functions import basis_of_lanes, suits_lanes
 from sarrus.symbolic.equations.contact_forecast import StepFields, Stops
@@ -25,6 +25,7 @@ from sarrus.symbolic.equations.contact_lanes import (
     iteration,
     push,
     scaled,
+    sharing,
     sweep,
 )
 from sarrus.symbolic.equations.equations import Equations
@@ -32,9 +33,11 @@ from sarrus.symbolic.equations.sparse import largest
 from sarrus.symbolic.equations.stages import StageElimination, response, stage
 
 # Slots of the sizes of contact problems: contacts with friction, unilateral rows. A run with more leaves the lanes.
-_SIZES = ((0, 2), (0, 4), (0, 8), (1, 4), (2, 4), (3, 4), (4, 4), (4, 8))
+_SIZES = ((0, 2), (0, 4), (0, 8), (1, 4), (2, 4), (3, 4), (4, 0), (4, 2), (4, 4), (4, 8))
 # Numbers of rows of a contact that slots have room for: without friction, or with two tangents.
 _WIDTHS = (1, 3)
+# Most rows of dry friction: each has a slot in problems of every size.
+_MOST_DRY = 24
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +62,9 @@ class ContactLanes:
 def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
     """Tell whether runs with the contacts and stops of a system can step in lanes.
 
-    Not among them: contacts that a narrow phase finds, contacts that always stick, dry friction of joints and tendons,
-    opposite flanks, torsional and rolling friction, static friction above sliding friction, Poisson's law of
-    restitution, places on features of surfaces.
+    Not among them: contacts that a narrow phase finds, contacts that always stick, opposite flanks, torsional and
+    rolling friction, static friction above sliding friction, Poisson's law of restitution, places on features of
+    surfaces, more than `_MOST_DRY` joints and tendons with dry friction.
     """
     contacts = system.equations.friction_contacts
     plain = all(
@@ -72,7 +75,7 @@ def suits_contact_lanes(system: Evaluations, rank: int) -> bool:
         and contact.impact_law == "newton"
         for contact in contacts
     )
-    without = not system.contact_geometries and not dry_names(system)
+    without = not system.contact_geometries and len(dry_names(system)) <= _MOST_DRY
     plain = plain and all(place.feature is None for place in system.surface_contacts)
     # the accelerations of articulated bodies leave no factors
     return plain and without and not system.compiled.articulated and suits_lanes(system, rank)
@@ -98,7 +101,7 @@ def _functions(system: Evaluations, rank: int) -> ContactLanes:
     limits = joint_limits(system)
     stops = Stops(
         places=limits.places.tolist(), speeds=limits.rates.tolist(), signs=(-limits.signs).tolist(),
-        bounds=limits.bounds.tolist(),
+        bounds=limits.bounds.tolist(), dry=dry_friction(system).rates.tolist(),
     )  # fmt: skip
     fields = StepFields(e, stops)
 
@@ -125,9 +128,9 @@ def _functions(system: Evaluations, rank: int) -> ContactLanes:
     single = len(e.friction_contacts) - wide + len(limits.names)
     factors, force, answer = response(e, elimination)
     compliance = ca.Function("compliance", [factors, force], [answer])
-    sizes, problems = _sizes(wide, single), list[NativeFunction]()
+    sizes, problems = _sizes(wide, single, len(dry_names(system))), list[NativeFunction]()
     for size in sizes:
-        name = f"columns of {size.contacts} contacts, {size.single} rows in {LANES} lanes"
+        name = f"columns of {size.name} in {LANES} lanes"
         problems.append(_columns(system, name, size, compliance, factors))
         problems += [*_of_any_tree(size, e.nv), *_of_any_system(size)]
     return ContactLanes(functions, sizes, problems)
@@ -148,7 +151,7 @@ def _columns(
     compiled = system.compiled
 
     def make() -> NativeFunction:
-        rows, outputs = delassus(size, system.nv, compliance, factors)
+        rows, outputs = delassus(size, system.nv, compliance, factors, dry_friction(system).rates.tolist())
         return compile_function(f"{compiled.equations.name}.{name}", [factors, rows], outputs, lanes=LANES)
 
     found: NativeFunction = system.model.cached(name, make)
@@ -169,18 +172,18 @@ def _of_any_tree(size: Slots, nv: int) -> tuple[NativeFunction, ...]:
 def _of_any_system(size: Slots) -> tuple[NativeFunction, ...]:
     """Return the functions of a contact problem of a size, for all systems."""
     return tuple(
-        compile_function(
-            f"{part.__name__} of {size.contacts} contacts, {size.single} rows", [x], outputs, lanes=LANES
-        )
-        for part in (scaled, sweep, iteration, closing)
+        compile_function(f"{part.__name__} of {size.name}", [x], outputs, lanes=LANES)
+        for part in (scaled, sweep, iteration, sharing, closing)
         for x, outputs in (part(size),)
     )
 
 
-def _sizes(wide: int, single: int) -> list[Slots]:
-    """Return the sizes of problems of a system with these numbers of contacts with friction and of unilateral rows."""
-    found = {(min(c, wide), min(s, single)) for c, s in _SIZES} - {(0, 0)}
-    return [Slots(*size) for size in sorted(found, key=lambda size: (3 * size[0] + size[1], size))]
+def _sizes(wide: int, single: int, dry: int) -> list[Slots]:
+    """Return the sizes of problems of a system with these numbers of contacts with friction, of unilateral rows and of
+    rows with dry friction.
+    """
+    found = {(min(c, wide), min(s, single)) for c, s in ((0, 0), *_SIZES)} - (set() if dry else {(0, 0)})
+    return [Slots(*size, dry) for size in sorted(found, key=lambda size: (3 * size[0] + size[1], size))]
 
 
 def _stages(system: Evaluations, rank: int) -> StageElimination:

@@ -100,8 +100,9 @@ def rollout(
         it open. Singular configurations and redundant rows that affect the answer always use the kernels of `simulate`,
         and so do steps in which more than four contacts with friction or eight stops and frictionless contacts act, or
         whose contact forces are not found at once.
-        Systems with contacts found by a narrow phase, contacts that are constraints, dry friction of joints or of
-        tendons, torsional, rolling or static friction above sliding friction go one run after the other.
+        Systems with contacts found by a narrow phase, contacts that are constraints, gearings with losses, torsional or
+        rolling friction, static friction above sliding friction or dry friction of more than 24 joints and tendons go
+        one run after the other.
     threads : number of threads; default: one per processor that this process may use.
     progress : bar on stderr; default: for long calls in a terminal.
 

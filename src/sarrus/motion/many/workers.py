@@ -120,6 +120,7 @@ class Worker:
         own.slots, own.problems, own.n_sizes = self._slots, self._addresses, len(contacts.sizes)
         own.most_contacts = max(size.contacts for size in contacts.sizes)
         own.most_single = max(size.single for size in contacts.sizes)
+        own.dry = contacts.sizes[0].dry
         factors, _ = contacts.functions["stage"].outputs["factors"]
         own.n_factors = factors.stop - factors.start
         self.contact_lanes = np.zeros(

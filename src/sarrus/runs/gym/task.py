@@ -138,7 +138,7 @@ class Task:
         """Return the observations (n, …): q and v, or the result of the user's function."""
         found = self._value("observation")
         if found is None:
-            found = np.concatenate([self.stepper.q, self.stepper.v], axis=1)
+            return np.concatenate([self.stepper.q, self.stepper.v], axis=1, dtype=self._dtype)
         return np.array(found, dtype=self._dtype)
 
     def reward(self) -> Array:

@@ -17,12 +17,16 @@ from sarrus.symbolic.equations.sparse import Column, largest
 
 @dataclass(frozen=True)
 class Stops:
-    """Limits of coordinates: number of coordinate and velocity, sign (1: from below) and bound in the model of each."""
+    """Limits of coordinates: number of coordinate and velocity, sign (1: from below) and bound in the model of each.
+
+    ``dry`` are the numbers of the velocities of joints with dry friction, whose rows are behind those of stops.
+    """
 
     places: list[int]
     speeds: list[int]
     signs: list[float]
     bounds: list[float]
+    dry: list[int]
 
 
 @dataclass(frozen=True)
@@ -132,7 +136,7 @@ class StepFields:
         turn = 0.5 * given["h"] * e.row_bias
         start = given["start"][e.nq : e.nq + e.nv]
         ahead, before = (ca.substitute(e.row_rates, e.v, v) for v in (given["free"], start))
-        stops = list(zip(self.stops.speeds, self.stops.signs))
+        stops = [*zip(self.stops.speeds, self.stops.signs), *((i, 1.0) for i in self.stops.dry)]
         return {
             "ahead": ca.vertcat(ahead, *(sign * given["free"][i] for i, sign in stops)),
             "before": ca.vertcat(before - turn, *(sign * start[i] for i, sign in stops)),

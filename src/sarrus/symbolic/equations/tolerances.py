@@ -30,10 +30,22 @@ FLOOR_OF_PIVOTS = 1e-6
 # [1, of the largest value] An expression of the user is zero if it is below this at seeded states.
 PROBE_ROUNDING = 1e-9
 
-# [1, of the trace of W of a contact] Added to the diagonal of W in Newton steps of contact problems in lanes, so
-# that redundant rows need no pivoting. The residual is without it: two to four steps end at rounding; with 1e-6
-# Ant at rest takes twice as many.
-RIDGE_OF_LANES = 1e-8
+# [1, of the trace of W of a contact] Added to the diagonal of W, in rows of contacts with friction, in Newton steps of
+# contact problems in lanes, so that redundant rows need no pivoting. The residual is without it: two to four steps end
+# at rounding; with 1e-6 Ant at rest takes twice as many, with 1e-8 a seventh more.
+RIDGE_OF_CONTACTS = 1e-10
+
+# [1, of the diagonal of W] The same in rows of stops and of dry friction. With 1e-10 six times as many steps of robots
+# with dry friction find no forces: a joint that rests at its stop has two equal rows.
+RIDGE_OF_SINGLE_ROWS = 1e-8
 
 # [1, of the diagonal of W] Least divisor where pivots of dependent rows are rounding.
 DEPENDENT_ROUNDING = 1e-14
+
+# [1, of the diagonal of W] Normal rows of which one has a smaller pivot may depend on each other: rounding leaves
+# 1e-14.
+SHARED_PIVOT = 1e-9
+
+# [1, of the normal force] Friction of two contacts that differs by less from the same part of their normal forces has
+# the same direction and coefficient: the motion does not depend on how they share the load.
+SAME_FRICTION = 1e-6
