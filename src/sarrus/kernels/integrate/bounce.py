@@ -15,7 +15,12 @@ from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import axpy, dot, fill
 from sarrus.kernels.contact.lone_impulse import find_lone_impulse, sticking_impulse
 from sarrus.kernels.contact.rows import rest_speed_of, scale_of, still_speed
-from sarrus.kernels.contact.tolerances import CORRECTED_GAPS, DEPENDENT_COMPLIANCE, IMPACT_GAP_ROUNDING, STILL
+from sarrus.kernels.contact.tolerances import (
+    CORRECTED_GAPS,
+    DEPENDENT_CONTACT_PIVOT,
+    IMPACT_GAP_ROUNDING,
+    STILL,
+)
 from sarrus.kernels.integrate.contact_modes import probe
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import impact_layout as il
@@ -91,7 +96,7 @@ def rebound(table: Table, x: Rebound, level: int) -> int:
     W, found, missing = room.delassus, room.impulse, -(1.0 + facts.restitution) * u[0]
     fill(room.zeros, 0.0, m)
     if not (
-        DEPENDENT_COMPLIANCE * free < W[0] < np.inf
+        DEPENDENT_CONTACT_PIVOT * free < W[0] < np.inf
         and sticking_impulse(W, u, m, missing, found, room.solver)
         and sticking_impulse(W, room.zeros, m, -facts.gap, room.shift, room.solver)
     ):

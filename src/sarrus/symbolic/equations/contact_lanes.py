@@ -17,7 +17,7 @@ import casadi as ca
 from sarrus.kernels.contact.tolerances import (
     RESIDUAL_AT_ROUNDING,
     RESIDUAL_OF_SHARED_FORCES,
-    UNLOADED_OR_STILL,
+    UNLOADED,
 )
 from sarrus.kernels.integrate.tolerances import CORRECTION_RIDGE
 from sarrus.symbolic.equations.sparse import Column, largest
@@ -243,7 +243,7 @@ def sharing(slots: Slots) -> tuple[ca.SX, dict[str, ca.SX]]:
     """
     x, W, b, mu, r = slots.symbols()
     u = [_sum(zip(row, r), value) for row, value in zip(W, b)]
-    nothing = UNLOADED_OR_STILL * largest([ca.SX(1), *map(ca.fabs, r)])
+    nothing = UNLOADED * largest([ca.SX(1), *map(ca.fabs, r)])
     heads, single, free = slots.heads[: slots.contacts], range(3 * slots.contacts, slots.rows), list[ca.SX]()
     for k, i in enumerate(single, slots.contacts):
         limit, z = slots.law(mu, k).limit, r[i] - u[i]
