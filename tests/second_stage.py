@@ -181,6 +181,13 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
     ),
     "test_hand_over.py": ("test_exported_laws_hand_over",),
     "test_house.py": ("test_no_physics_is_called_by_its_name",),
+    "test_hulls_by_events.py": (
+        "test_a_mesh_that_is_a_box_moves_as_the_box",
+        "test_a_mesh_tips_when_its_weight_passes_the_edge",
+        "test_a_tetrahedron_slides_and_a_capsule_and_a_ball_roll",
+        "test_energy_of_thrown_bodies",
+        "test_rates_and_biases_are_derivatives_of_gaps_that_are_held",
+    ),
     "test_identification.py": (
         "test_noisy_logs_give_the_true_base_parameters",
         "test_singular_configurations_in_the_log_are_ordinary",

@@ -29,9 +29,12 @@ def held_gap_outputs(system: Evaluations) -> dict[str, ca.SX]:
 
 
 def border_outputs(system: Evaluations) -> dict[str, ca.SX]:
-    """Return the borders of the places of contacts, see `ContactEquations`; −1 for those that are always there."""
+    """Return the borders of the places of contacts, see `ContactEquations`; far away for those that are always there.
+
+    A border near 0 would cap their forces in the event functions, and the instants of zeros would be known less well.
+    """
     borders = (contact.border for contact in system.equations.friction_contacts)
-    return {"border": ca.vertcat(*(ca.SX(-1) if border is None else border for border in borders))}
+    return {"border": ca.vertcat(*(ca.SX(-OUT_OF_REACH) if border is None else border for border in borders))}
 
 
 def hurry_outputs(system: Evaluations) -> dict[str, ca.SX]:

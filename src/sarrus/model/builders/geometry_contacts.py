@@ -146,11 +146,12 @@ class GeometryBuilder(Description):
         restitution, impact_law : for all pairs, as in `add_contact`; runs know Poisson's law for contacts in closed
             form, `sarrus.impact` for all.
         closed_form : True: the gap of each contact is an expression in q at fixed places; such contacts act wherever
-            contacts of `add_contact` act, event-driven runs included. Possible for spheres with planes, spheres,
-            capsules, boxes and cylinders; for capsules, boxes, cylinders, meshes and ellipsoids with planes; for two
-            capsules and for two boxes. False: a narrow phase finds the contacts in each time step (method
-            "moreau-jean"), for all kinds and any number; runs by events take the closed form. Default: True if all
-            pairs have a closed form with at most 64 places in total, other than cylinders with planes and two boxes.
+            contacts of `add_contact` act, event-driven runs included. Possible for spheres, capsules, boxes and convex
+            hulls of meshes with each other and with planes; for spheres with cylinders; for cylinders and ellipsoids
+            with planes. False: a narrow phase finds the contacts in each time step (method "moreau-jean"), for all
+            kinds and any number; runs by events take the closed form. Default: True if all pairs have a closed form
+            with at most 64 places in total, other than cylinders with planes, boxes and meshes with each other, and
+            pairs of a capsule with a box or mesh, or a sphere with a mesh.
 
         Returns the contacts, NAME-NAME. In closed form, contacts with several places are NAME-NAME.1, NAME-NAME.2, ….
 

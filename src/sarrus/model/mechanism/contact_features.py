@@ -1,4 +1,4 @@
-"""Features of surfaces that may touch: rims of cylinders, corners and edges of boxes.
+"""Features of surfaces that may touch: rims of cylinders, corners and edges of boxes and of convex hulls.
 
 A contact place on features is there only while these are the features of both surfaces that are nearest to each other.
 """
@@ -13,6 +13,7 @@ import numpy as np
 
 from sarrus.base.arrays import Array
 from sarrus.model.mechanism.elements import Geom
+from sarrus.model.mechanism.hulls import Hull
 
 # Corners of the polygon that stands for the end of a cylinder where it lies flat: their chords are 3 % from the rim.
 CORNERS_OF_CIRCLE = 12
@@ -52,7 +53,34 @@ class Edges(NamedTuple):
     other_parity: int
 
 
-Feature = Rim | Corner | Edges
+class End(NamedTuple):
+    """The ball at an end of a capsule, or a sphere, which touches at its closest point wherever that is."""
+
+
+class HullCorner(NamedTuple):
+    """A corner of a hull on a face of another one. ``of_base``: the corner is that of the base, the face the geom's."""
+
+    corner: int
+    face: int
+    of_base: bool
+
+
+class HullEdges(NamedTuple):
+    """An edge of the hull of the geom and an edge of the hull of the base."""
+
+    own: int
+    other: int
+
+
+class SideCorner(NamedTuple):
+    """A corner of the hull of the base on the side of a capsule."""
+
+    corner: int
+
+
+BoxFeature = Corner | Edges
+HullFeature = HullCorner | HullEdges | SideCorner
+Feature = Rim | BoxFeature | End | HullFeature
 
 
 def rims(geom: Geom) -> Iterator[tuple[Rim, Array | None]]:
@@ -74,3 +102,15 @@ def box_features() -> Iterator[Feature]:
         yield Corner((x, y, z), face, of_base)
     for own, other, first, second in product(range(3), range(3), signs, signs):
         yield Edges(own, other, first, second)
+
+
+def hull_features(own: Hull, other: Hull) -> Iterator[HullFeature]:
+    """Iterate over the pairs of features with which two hulls touch, other than the ends of a capsule."""
+    for of_base, one, two in ((False, own, other), (True, other, own)):
+        corners = range(0 if one.radius else len(one.corners))
+        yield from (
+            HullCorner(corner, face, of_base) for corner, face in product(corners, range(len(two.faces)))
+        )
+    yield from (HullEdges(i, j) for i, j in product(range(len(own.edges)), range(len(other.edges))))
+    if own.radius:
+        yield from map(SideCorner, range(len(other.corners)))

@@ -5,8 +5,9 @@ ends and corners, an ellipsoid at one place. Two capsules touch at the closest p
 normal is continuous; its rate jumps where the contact passes from a face to an edge.
 
 A place on features (a corner, an edge, a face, a rim) is there only while these are the ones that may touch. A cylinder
-touches a plane at the lowest point of each rim, and where an end is level at the corners of a polygon on its rim. Two
-boxes touch with corners on faces and with edges. Other pairs have no closed form.
+touches a plane at the lowest point of each rim, and where an end is level at the corners of a polygon on its rim. Boxes
+and convex hulls of meshes touch each other with corners on faces and with edges, capsules touch them with their ends
+and with their sides on edges and corners. Other pairs have no closed form.
 """
 
 from __future__ import annotations
@@ -18,12 +19,15 @@ from itertools import product
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.model.mechanism.contact_features import Feature, box_features, rims
+from sarrus.model.mechanism.contact_features import End, Feature, box_features, hull_features, rims
 from sarrus.model.mechanism.elements import Geom, GeometryContact
+from sarrus.model.mechanism.hulls import hull_of
 
 # Kinds that a ball touches at one place, and kinds that touch a plane like balls about fixed points.
 AROUND = ("plane", "sphere", "capsule", "box", "cylinder")
 OF_BALLS = ("sphere", "capsule", "box", "mesh")
+# Kinds that are polyhedra.
+POLYHEDRA = ("box", "mesh")
 # Largest number of places for which closed forms are chosen by default.
 MOST = 64
 
@@ -105,6 +109,15 @@ def _places(pair: GeometryContact, geom: Geom, base: Geom) -> Iterator[SurfaceCo
             yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, corner, feature=rim)
     elif geom.kind == base.kind == "box":
         for k, feature in enumerate(box_features(), start=1):
+            yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, feature=feature)
+    elif geom.kind in ("sphere", "capsule") and base.kind in POLYHEDRA:
+        for k, (centre, radius) in enumerate(balls(geom), start=1):
+            yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, centre, radius, End())
+        if geom.kind == "capsule":
+            for k, feature in enumerate(hull_features(hull_of(geom), hull_of(base)), start=3):
+                yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, feature=feature)
+    elif geom.kind in POLYHEDRA and base.kind in POLYHEDRA:
+        for k, feature in enumerate(hull_features(hull_of(geom), hull_of(base)), start=1):
             yield SurfaceContact(f"{pair.name}.{k}", pair, geom, base, feature=feature)
     elif geom.kind == base.kind == "capsule":
         yield SurfaceContact(f"{pair.name}.1", pair, geom, base)

@@ -57,3 +57,7 @@ TRIANGLE_REST = 1e-12
 # [1, of the largest entry] A periodic table may begin and end with rows that differ by this part. Tables
 # computed from sines differ by rounding (1e-16).
 PERIODIC = 1e-12
+
+# [1, 1 − cosine] Faces of a hull at a smaller angle, 1e-4 rad, are one face without an edge between them: the corners
+# of files have seven digits.
+FLAT_HULL = 1e-8

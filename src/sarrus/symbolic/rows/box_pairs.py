@@ -38,7 +38,7 @@ from sarrus.symbolic.rows.tolerances import (
 _UNITS = np.eye(3)
 
 
-class BoxContact(NamedTuple):
+class FeatureContact(NamedTuple):
     """The gap [m] of two features, normal and tangents, the contact point on the geom from its centre [m].
 
     ``border`` and ``hidden`` as in `sarrus.symbolic.rows.surface_pairs.Nearest`.
@@ -59,12 +59,13 @@ class BoxPair:
         self.centre, self.axes = centre, ca.horzsplit(rotation)
         self.units = [ca.SX(ca.DM(unit)) for unit in _UNITS]
         self.least = float(min(self.own.min(), self.size.min()))
+        self.reach = float(np.linalg.norm(self.own))
         self.normals = [[self._normal(i, j) for j in range(3)] for i in range(3)]
         separation = self._separation()
         self.apart = ca.fmin(separation, 0.0) - BESIDE_SEPARATION * self.least
         self.clear_way = ca.fmax(separation, 0.0) + SEEN_WAY * self.least
 
-    def contact(self, feature: Corner | Edges) -> BoxContact:
+    def contact(self, feature: Corner | Edges) -> FeatureContact:
         """Return how two features touch."""
         return self._corner(feature) if isinstance(feature, Corner) else self._edges(feature)
 
@@ -72,7 +73,7 @@ class BoxPair:
         """Return the unit normal of axis i of the geom and axis j of the base, away from the base, and their sine."""
         way = cross(self.axes[i], self.units[j])
         sine = ca.sqrt(ca.sumsqr(way) + ZERO_LENGTH)
-        return _sign(ca.dot(way, self.centre)) * way / sine, sine
+        return sign_of(ca.dot(way, self.centre)) * way / sine, sine
 
     def _separation(self) -> ca.SX:
         """Return the largest separation of all axes [m]; negative: the boxes overlap by so much at the least."""
@@ -89,19 +90,19 @@ class BoxPair:
             found -= float(half) * ca.fabs(ca.dot(axis, own))
         return found
 
-    def _corner(self, feature: Corner) -> BoxContact:
+    def _corner(self, feature: Corner) -> FeatureContact:
         """Return how a corner touches a face; it is there up to a little beyond the edges of the face."""
         signs, k = np.array(feature.signs, dtype=float), feature.face
         if feature.of_base:
             corner = ca.SX(ca.DM(signs * self.size))
             place = ca.vertcat(*(ca.dot(axis, corner - self.centre) for axis in self.axes))
             faces, cone, half = self.axes, [s * unit for s, unit in zip(signs, self.units)], self.own
-            side = _sign(-ca.dot(faces[k], self.centre))
+            side = sign_of(-ca.dot(faces[k], self.centre))
         else:
             arm = sum((float(s * h) * axis for s, h, axis in zip(signs, self.own, self.axes)), ca.SX.zeros(3))
             place = corner = self.centre + arm
             faces, cone, half = self.units, [s * axis for s, axis in zip(signs, self.axes)], self.size
-            side = _sign(self.centre[k])
+            side = sign_of(self.centre[k])
         gap, outward = side * place[k] - float(half[k]), side * faces[k]
         first, second = ((k + 1) % 3, (k + 2) % 3)
         beyond = ca.fmax(*(ca.fabs(place[m]) - float(half[m]) for m in (first, second)))
@@ -114,16 +115,15 @@ class BoxPair:
         arm = corner - self.centre + (gap * normal if feature.of_base else 0.0)
         return self._contact(gap, normal, tangent, arm, (beyond - width) / width, lies)
 
-    def _edges(self, feature: Edges) -> BoxContact:
+    def _edges(self, feature: Edges) -> FeatureContact:
         """Return how two edges touch; they do up to a little before their ends, where corners do."""
         i, j = feature.own, feature.other
         normal, sine = self.normals[i][j]
         axis = self.axes[i]
         own, lies = _edge(i, feature.own_parity, self.own, self.axes, -normal)
         other, lies_other = _edge(j, feature.other_parity, self.size, self.units, normal)
-        way, cosine, square = self.centre + own - other, axis[j], sine * sine
-        along, across = ca.dot(way, axis), way[j]
-        s, t = (cosine * across - along) / square, (across - cosine * along) / square
+        way = self.centre + own - other
+        s, t = crossing(way, axis, self.units[j], sine)
         inside = ca.fmin(float(self.own[i]) - ca.fabs(s), float(self.size[j]) - ca.fabs(t))
         width = INSIDE_EDGES * self.least
         border = ca.fmax((2.0 * width - inside) / width, 2.0 - sine / (0.5 * PARALLEL_EDGES))
@@ -132,9 +132,9 @@ class BoxPair:
 
     def _contact(
         self, gap: ca.SX, normal: ca.SX, tangent: ca.SX, arm: ca.SX, border: ca.SX, lies: ca.SX
-    ) -> BoxContact:
+    ) -> FeatureContact:
         hidden = max_of(border > 0.0, lies > NORMAL_CONE, gap < self.apart)
-        return BoxContact(gap, (normal, tangent, cross(normal, tangent)), arm, border, hidden)
+        return FeatureContact(gap, (normal, tangent, cross(normal, tangent)), arm, border, hidden)
 
 
 def _edge(axis: int, parity: int, half: np.ndarray, axes: Sequence[ca.SX], way: ca.SX) -> tuple[ca.SX, ca.SX]:
@@ -143,9 +143,18 @@ def _edge(axis: int, parity: int, half: np.ndarray, axes: Sequence[ca.SX], way: 
     ``way`` is a unit vector, perpendicular to the edge.
     """
     k, m = (axis + 1) % 3, (axis + 2) % 3
-    sign = _sign(ca.dot(way, axes[k] + parity * axes[m]))
+    sign = sign_of(ca.dot(way, axes[k] + parity * axes[m]))
     one, two = sign * axes[k], parity * sign * axes[m]
     return float(half[k]) * one + float(half[m]) * two, ca.fmax(-ca.dot(way, one), -ca.dot(way, two))
+
+
+def crossing(way: ca.SX, own: ca.SX, other: ca.SX, sine: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return where the common perpendicular of two lines ends on each [m], from points with the difference ``way``.
+
+    ``own`` and ``other`` are their unit directions, the point of the own line is farther along ``way``.
+    """
+    cosine, square, along, across = ca.dot(own, other), sine * sine, ca.dot(way, own), ca.dot(way, other)
+    return (cosine * across - along) / square, (across - cosine * along) / square
 
 
 def max_of(first: ca.SX, *others: ca.SX) -> ca.SX:
@@ -155,5 +164,6 @@ def max_of(first: ca.SX, *others: ca.SX) -> ca.SX:
     return first
 
 
-def _sign(x: ca.SX) -> ca.SX:
+def sign_of(x: ca.SX) -> ca.SX:
+    """Return −1 where x < 0, else 1."""
     return ca.if_else(x < 0, -1, 1)

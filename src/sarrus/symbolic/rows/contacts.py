@@ -6,16 +6,17 @@ A ball touches at its closest point, so its tangential velocity is the velocity 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
 
 from sarrus.kernels.contact.tolerances import OUT_OF_REACH
 from sarrus.model.builders.mechanism import Mechanism
-from sarrus.model.mechanism.contact_features import Corner, Edges
+from sarrus.model.mechanism.contact_features import BoxFeature, HullFeature
 from sarrus.model.mechanism.elements import Contact, Geom, TurningFriction
 from sarrus.model.mechanism.gearing import Gearing
+from sarrus.model.mechanism.hulls import hull_of
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
 from sarrus.symbolic.equations.equations import ContactEquations, Equations
 from sarrus.symbolic.kinematics.frames import Frames, JetFrames
@@ -23,6 +24,7 @@ from sarrus.symbolic.kinematics.jet import Jet, dot
 from sarrus.symbolic.kinematics.kinematics import cross
 from sarrus.symbolic.kinematics.link import links
 from sarrus.symbolic.rows.box_pairs import BoxPair
+from sarrus.symbolic.rows.hull_pairs import HullPair
 from sarrus.symbolic.rows.surface_pairs import nearest, tangents
 
 ContactElement = Contact | SurfaceContact
@@ -46,14 +48,16 @@ class ContactKinematics(NamedTuple):
     hurry: ca.SX | None = None
 
 
-class PlacedBoxes(NamedTuple):
-    """Two boxes and the frames in which they are seen: centre of the geom [m], vector d to it, axes of the base."""
+class PlacedPair(NamedTuple):
+    """Two boxes or hulls and the frames in which they are seen: centre of the geom [m], vector d to it, axes of the
+    base.
+    """
 
     frames: JetFrames
     centre: ca.SX
     d: Jet
     axes: ca.SX
-    boxes: BoxPair
+    features: Any  # a `BoxPair` or a `HullPair`
 
 
 def elements_of_contacts(mechanism: Mechanism) -> Iterator[ContactElement]:
@@ -76,7 +80,7 @@ def friction_contacts(
     ``rate`` is N v, ``coordinates`` are the scalar ones by name.
     """
     found: list[ContactEquations] = []
-    pairs: dict[str, PlacedBoxes] = {}
+    pairs: dict[str, PlacedPair] = {}
     for element in elements_of_contacts(mechanism):
         law = element if isinstance(element, Contact) else element.pair
         motion = contact_motion(element, mechanism, frames, pairs)
@@ -131,7 +135,7 @@ def contact_motion(
     element: ContactElement,
     mechanism: Mechanism,
     frames: JetFrames,
-    pairs: dict[str, PlacedBoxes] | None = None,
+    pairs: dict[str, PlacedPair] | None = None,
 ) -> ContactKinematics:
     """Return the gap and the velocities of the rows, in axes of the carrier of both bodies; ``pairs`` as in
     `motion_in`.
@@ -145,16 +149,16 @@ def motion_in(
     element: ContactElement,
     mechanism: Mechanism,
     frames: JetFrames,
-    pairs: dict[str, PlacedBoxes] | None = None,
+    pairs: dict[str, PlacedPair] | None = None,
 ) -> ContactKinematics:
     """Return the gap and the velocities of the rows: along n, t1, t2, and of the rotation about n, t1, t2.
 
-    ``pairs`` collects pairs of boxes, which have many places, by name.
+    ``pairs`` collects pairs of boxes and hulls, which have many places, by name.
     """
     if isinstance(element, Contact):
         return _on_plane(element, frames)
-    if isinstance(element.feature, Corner | Edges):
-        return _on_box(element, frames, {} if pairs is None else pairs)
+    if isinstance(element.feature, BoxFeature | HullFeature):
+        return _on_features(element, frames, {} if pairs is None else pairs)
     return _on_surface(element, mechanism, frames)
 
 
@@ -165,7 +169,7 @@ def surface_frames(mechanism: Mechanism, equations: Equations, places: Sequence[
     """
     assert equations.tree is not None
     frames = Frames(equations.tree, links(equations.tree, equations.q, ca.SX.zeros(equations.nv)))
-    pairs: dict[str, PlacedBoxes] = {}
+    pairs: dict[str, PlacedPair] = {}
     found = [motion_in(place, mechanism, frames, pairs) for place in places]
     return ca.vertcat(*(part for one in found for part in (one.gap, one.point, *one.axes)))
 
@@ -216,25 +220,29 @@ def _on_surface(place: SurfaceContact, mechanism: Mechanism, frames: JetFrames) 
     )
 
 
-def _on_box(place: SurfaceContact, frames: JetFrames, pairs: dict[str, PlacedBoxes]) -> ContactKinematics:
-    """Return the contact motion of two boxes at one of their places."""
+def _on_features(place: SurfaceContact, frames: JetFrames, pairs: dict[str, PlacedPair]) -> ContactKinematics:
+    """Return the contact motion of two boxes or hulls at one of their places."""
     geom, base, pair, feature = place.geom, place.base, place.pair, place.feature
     first = pair.name not in pairs
     if first:
         centre = frames.point(geom.body, geom.pose.position)
         d, axes = centre - frames.point(base.body, base.pose.position), _axes(base, frames)
-        boxes = BoxPair(geom.size, base.size, axes.T @ d.value, axes.T @ _axes(geom, frames))
-        pairs[pair.name] = PlacedBoxes(frames, centre.value, d, axes, boxes)
-    frames, centre_of_geom, d, axes, boxes = pairs[pair.name]
-    assert isinstance(feature, Corner | Edges)
-    found = boxes.contact(feature)
+        seen = axes.T @ d.value, axes.T @ _axes(geom, frames)
+        features = (
+            BoxPair(geom.size, base.size, *seen)
+            if isinstance(feature, BoxFeature)
+            else HullPair(hull_of(geom), hull_of(base), *seen)
+        )
+        pairs[pair.name] = PlacedPair(frames, centre.value, d, axes, features)
+    frames, centre_of_geom, d, axes, features = pairs[pair.name]
+    found = features.contact(feature)
     ways, arm = [axes @ way for way in found.axes], axes @ (found.arm - pair.margin * found.axes[0])
     rates = _rates(frames, place, d, arm, ways, pair)
     gap = found.gap - pair.margin
     hurry = None
     if first:
         slip, spin = _relative_motion(frames, place, d)
-        hurry = (_size(slip) + float(np.linalg.norm(geom.size)) * _size(spin)) / boxes.clear_way
+        hurry = (_size(slip) + features.reach * _size(spin)) / features.clear_way
     return ContactKinematics(
         gap,
         rates[: pair.width],

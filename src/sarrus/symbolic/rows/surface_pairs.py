@@ -15,6 +15,7 @@ import casadi as ca
 import numpy as np
 
 from sarrus.model.mechanism.contact_features import Rim
+from sarrus.model.mechanism.hulls import Hull, hull_of
 from sarrus.model.mechanism.surface_contacts import SurfaceContact
 from sarrus.symbolic.kinematics.tolerances import ZERO_LENGTH
 from sarrus.symbolic.rows.tolerances import BORDER_OF_LEVEL, FLAT_CIRCLE, OVERLAP, PARALLEL_AXES
@@ -39,9 +40,16 @@ def nearest(place: SurfaceContact, centre: ca.SX, rotation: ca.SX) -> Nearest:
     """Return the closest points of a contact place; ``centre`` of the ball or geom, ``rotation`` of its axes."""
     size, own = [float(x) for x in place.base.size], [float(x) for x in place.geom.size]
     if place.centre is not None:
-        away, normal = _from_base(place.base.kind, size, centre)
+        if place.base.kind == "mesh":
+            away, normal = _from_hull(hull_of(place.base), centre)
+        else:
+            away, normal = _from_base(place.base.kind, size, centre)
         found = Nearest(away - place.radius, normal, -place.radius * normal)
-        return found if place.feature is None else _of_circle(found, _from_level(rotation) - 1.0, own[0])
+        return (
+            found
+            if not isinstance(place.feature, Rim)
+            else _of_circle(found, _from_level(rotation) - 1.0, own[0])
+        )
     if isinstance(place.feature, Rim):
         return _of_rim(place.feature, centre, rotation, own)
     if place.geom.kind == "ellipsoid":
@@ -105,6 +113,30 @@ def _from_base(kind: str, size: list[float], point: ca.SX) -> tuple[ca.SX, ca.SX
             ca.vertcat(point[:2] / across, 0), ca.vertcat(0, 0, ca.if_else(point[2] < 0, -1, 1))
         )
     return _from_corner(beyond, ways)
+
+
+def _from_hull(hull: Hull, point: ca.SX) -> tuple[ca.SX, ca.SX]:
+    """Return the signed distance of a point from a polyhedron, negative inside, and its gradient."""
+    heights = [ca.dot(point, ca.DM(face.normal)) - face.height for face in hull.faces]
+    most, inside = heights[0], ca.SX(ca.DM(hull.faces[0].normal))
+    for height, face in zip(heights[1:], hull.faces[1:]):
+        inside = ca.if_else(height > most, ca.DM(face.normal), inside)
+        most = ca.fmax(most, height)
+    nearest_way, least = ca.SX.zeros(3), ca.SX(np.inf)
+    for edge in hull.edges:
+        way = point - ca.DM(edge.middle)
+        way -= _limited(ca.dot(way, ca.DM(edge.direction)), edge.half) * ca.DM(edge.direction)
+        nearer = ca.sumsqr(way) < least
+        nearest_way, least = ca.if_else(nearer, way, nearest_way), ca.fmin(ca.sumsqr(way), least)
+    distance = ca.sqrt(least + ZERO_LENGTH)
+    normal = nearest_way / distance
+    for height, face in zip(heights, hull.faces):
+        above = height > 0.0
+        for start, end in zip(face.corners, (*face.corners[1:], face.corners[0])):
+            out = np.cross(hull.corners[end] - hull.corners[start], face.normal)
+            above = ca.logic_and(above, ca.dot(point, ca.DM(out)) <= float(out @ hull.corners[start]))
+        distance, normal = ca.if_else(above, height, distance), ca.if_else(above, ca.DM(face.normal), normal)
+    return ca.if_else(most > 0.0, distance, most), ca.if_else(most > 0.0, normal, inside)
 
 
 def _from_corner(beyond: ca.SX, ways: ca.SX) -> tuple[ca.SX, ca.SX]:
