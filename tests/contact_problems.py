@@ -1,4 +1,4 @@
-"""Random contact problems, judged by the laws alone; ``python tests/contact_problems.py 10000`` says how they went."""
+"""Random contact problems, judged by the laws alone; ``python tests/contact_problems.py 10000 0`` (number, seed) says how they went."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from benchmarks.contact_instances import Problem, broken, random_problem
 __all__ = ["Problem", "broken", "random_problem"]
 
 
-def main(count: int) -> None:
+def main(count: int, seed: int = 0) -> None:
     """Judge so many."""
-    rng, worst, steps, bad = np.random.default_rng(0), 0.0, 0, 0
+    rng, worst, steps, bad = np.random.default_rng(seed), 0.0, 0, 0
     for k in range(count):
         problem = random_problem(rng)
         found = solve_contact_problem(
@@ -34,4 +34,4 @@ def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(*map(int, sys.argv[1:]))
