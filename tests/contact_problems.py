@@ -1,4 +1,7 @@
-"""Random contact problems, judged by the laws alone; ``python tests/contact_problems.py 10000 0`` (number, seed) says how they went."""
+"""Random contact problems, judged by the laws alone.
+
+``python tests/contact_problems.py 10000 0`` (number, seed) says how they went.
+"""
 
 from __future__ import annotations
 

@@ -48,8 +48,8 @@ from sarrus.kernels.platform.pointers import exists, internal
 
 # Sweeps before the first start, and at a time before further ones.
 FIRST_SWEEPS = 10
-# Sweeps at a time, and their largest number, where a rough answer is asked for, and in the first pass of a step.
-SWEEPS, MOST_SWEEPS, FIRST_PASS_SWEEPS = 5, 60, 10
+# Sweeps at a time, and their largest number, where a rough answer is asked for.
+SWEEPS, MOST_SWEEPS = 5, 60
 # Steps near the solution that hardly reduce the residual, before whole steps or other starts are tried.
 MOST_SLOW_STEPS = 1
 
@@ -220,8 +220,7 @@ def _solve_from_starts(
 @internal
 def _sweep(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, left: float, enough: float):
     """Sweep from work.forces until the residual is at most ``enough``; return the smallest residual."""
-    most = MOST_SWEEPS if exists(table.ask) else FIRST_PASS_SWEEPS
-    for _ in range(most // SWEEPS):
+    for _ in range(MOST_SWEEPS // SWEEPS):
         sparse_sweep(table, work, blocks, SWEEPS)
         work.facts.sweeps += SWEEPS
         _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)

@@ -6,8 +6,8 @@ from __future__ import annotations
 CONTACT_RESIDUAL = 1e-8
 
 # [1, of the largest term of a law of contact] A rough answer has at most this residual: it is the start of
-# another problem, which makes it exact. Of the first pass of a step only v + v⁺ at the middle of the step is used.
-ROUGH_RESIDUAL = 1e-2
+# another problem, which makes it exact.
+ROUGH_RESIDUAL = 1e-7
 
 # [1, of the largest value in the run] A minimum of the smallest pivot below it is a passage of a singular
 # configuration; a higher one is a mere variation of a regular motion.
