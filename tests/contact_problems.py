@@ -1,6 +1,7 @@
-"""Random contact problems, judged by the laws alone; ``python tests/contact_problems.py 10000`` says how they went.
+"""Random contact problems, judged by the laws alone.
 
-With ``rolling`` as a second argument, contacts have up to six rows.
+``python tests/contact_problems.py 10000 0`` (number, seed) says how they went; with ``rolling`` as a third argument,
+contacts have up to six rows.
 """
 
 from __future__ import annotations
@@ -19,11 +20,11 @@ from benchmarks.contact_instances import ROLLING, USUAL, Problem, broken, random
 __all__ = ["ROLLING", "USUAL", "Problem", "broken", "random_problem"]
 
 
-def main(count: int, rolling: bool) -> None:
+def main(count: int, seed: int = 0, sizes: str = "usual") -> None:
     """Judge so many."""
-    rng, worst, steps, bad = np.random.default_rng(0), 0.0, 0, 0
+    rng, worst, steps, bad = np.random.default_rng(seed), 0.0, 0, 0
     for k in range(count):
-        problem = random_problem(rng, sizes=ROLLING if rolling else USUAL)
+        problem = random_problem(rng, sizes=ROLLING if sizes == "rolling" else USUAL)
         found = solve_contact_problem(
             problem.rows, problem.velocities, problem.contacts, problem.dry, throw=False
         )
@@ -37,4 +38,4 @@ def main(count: int, rolling: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), "rolling" in sys.argv)
+    main(*map(int, sys.argv[1:3]), *sys.argv[3:])

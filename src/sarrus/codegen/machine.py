@@ -160,12 +160,20 @@ def _linker() -> llvm.LLJIT:
     return llvm.create_lljit_compiler(_target_machine(0), use_jit_link=os.name != "nt")
 
 
-def build_object(text: str, optimization: int, *, passes: bool = False, target: Host | None = None) -> bytes:
+def build_object(
+    text: str,
+    optimization: int,
+    *,
+    passes: bool = False,
+    packs: bool = False,
+    target: Host | None = None,
+) -> bytes:
     """Compile the text of a module to object code at the given level (0 to 3) of LLVM's code generator.
 
     It is for the ``target``, by default for `host`.
 
-    ``passes`` runs LLVM's own pipeline on the text before, with everything but `ENTRY` private to the module.
+    ``passes`` runs LLVM's own pipeline on the text before, with everything but `ENTRY` private to the module; ``packs``
+    puts equal operations of straight-line code into vector instructions, with the same bits.
     """
     with LOCK:
         machine = _target_machine(optimization, target)
@@ -174,18 +182,19 @@ def build_object(text: str, optimization: int, *, passes: bool = False, target: 
             module.triple = (target or host()).triple
             module.data_layout = str(machine.target_data)
             if passes:
-                _optimize(module, machine)
+                _optimize(module, machine, packs)
             return machine.emit_object(module)
         except RuntimeError as error:
             raise CompilationError(f"LLVM refused the code: {error}") from error
 
 
-def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine) -> None:
+def _optimize(module: llvm.ModuleRef, machine: llvm.TargetMachine, packs: bool) -> None:
     for function in module.functions:
         if not function.is_declaration and function.name != ENTRY:
             function.linkage = "internal"
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization, options.inlining_threshold = True, INLINING
+    options.slp_vectorization = packs
     builder = llvm.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
 

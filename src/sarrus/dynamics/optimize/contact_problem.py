@@ -46,7 +46,7 @@ from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.platform.c_function import PROTOTYPE, contact_problem
 
 # Largest number of units of forces in which Newton's method is tried.
-MOST_UNITS = 1 + len(FURTHER_STRETCHES)
+MOST_UNITS = 1 + 2 * len(FURTHER_STRETCHES)
 _MODES = tuple(Mode)
 
 

@@ -174,10 +174,34 @@ def _invert_without_pivots(a: Floats, n: int, before: Floats):
 
 
 @internal
+def _invert_free(a: Floats, before: Floats):
+    """Do what `_invert_without_pivots` does for a 6 × 6 matrix, each row in registers: no entry is stored alone."""
+    for k in range(FREE):
+        head, pivot = a + FREE * k, a[(FREE + 1) * k]
+        if not pivot > LEAST_BLOCK_PIVOT * before[(FREE + 1) * k]:
+            return False
+        inverse = 1.0 / pivot
+        p0, p1 = inverse * (1.0 if k == 0 else head[0]), inverse * (1.0 if k == 1 else head[1])
+        p2, p3 = inverse * (1.0 if k == 2 else head[2]), inverse * (1.0 if k == 3 else head[3])
+        p4, p5 = inverse * (1.0 if k == 4 else head[4]), inverse * (1.0 if k == 5 else head[5])
+        head[0], head[1], head[2], head[3], head[4], head[5] = p0, p1, p2, p3, p4, p5
+        for i in range(FREE):
+            row, weight = a + FREE * i, a[FREE * i + k]
+            if i != k:
+                c0, c1 = 0.0 if k == 0 else row[0], 0.0 if k == 1 else row[1]
+                c2, c3 = 0.0 if k == 2 else row[2], 0.0 if k == 3 else row[3]
+                c4, c5 = 0.0 if k == 4 else row[4], 0.0 if k == 5 else row[5]
+                c0, c1, c2 = c0 - weight * p0, c1 - weight * p1, c2 - weight * p2
+                c3, c4, c5 = c3 - weight * p3, c4 - weight * p4, c5 - weight * p5
+                row[0], row[1], row[2], row[3], row[4], row[5] = c0, c1, c2, c3, c4, c5
+    return True
+
+
+@internal
 def invert(a: Floats, n: int, before: Floats, rest: Floats):
     """Replace a (n × n) by its inverse; False where a is singular. ``before`` and ``rest`` are buffers (n × n)."""
     copy(a, before, n * n)
-    good = _invert_without_pivots(a, FREE, before) if n == FREE else _invert_without_pivots(a, n, before)
+    good = _invert_free(a, before) if n == FREE else _invert_without_pivots(a, n, before)
     if good:
         return True
     fill(rest, 0.0, n * n)

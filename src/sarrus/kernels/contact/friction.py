@@ -23,8 +23,8 @@ def length(x: Floats, n: int):
         largest = max(max(0.0, one), other)
         if not largest > 0.0:
             return 0.0
-        one, other = one / largest, other / largest
-        return largest * np.sqrt(one * one + other * other)
+        ratio = min(one, other) / largest
+        return largest * np.sqrt(1.0 + ratio * ratio)
     largest = 0.0
     for i in range(n):
         largest = max(largest, abs(x[i]))

@@ -15,7 +15,7 @@ of Inverse Problems, 1996, 5.1).
 from __future__ import annotations
 
 from sarrus.kernels.algebra import factor as fa
-from sarrus.kernels.algebra.block_elimination import clear, eliminate
+from sarrus.kernels.algebra.block_elimination import clear, factorize, solve_factored
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite, multiply
 from sarrus.kernels.contact.sparse_problem import couple_block, pull_all, push_all
 from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, DRIFT_ROUNDS, NO_DRIFT
@@ -63,21 +63,22 @@ def make_parts_agree(table: ContactProblem, work: ContactWorkspace, m: int, bloc
     parts, left = table.parts, work.way
     room = cp.parts_work(parts)
     copy(work.turn, left, m)
+    clear(parts, room)
+    at = 0
+    for k in range(blocks):
+        n, D = table.sizes[k], room.slopes + at * cp.WIDEST
+        fill(D, 0.0, n * n)
+        for i in range(n):
+            D[i * (n + 1)] = 1.0 / DRIFT_RIDGE
+        couple_block(parts, room, k, n, D)
+        at += n
+    if not factorize(parts, room):
+        return False
     for _ in range(DRIFT_ROUNDS):
         for i in range(m):
             work.ahead[i] = left[i] / DRIFT_RIDGE
         push_all(table, work.ahead, blocks)
-        clear(parts, room)
-        at = 0
-        for k in range(blocks):
-            n, D = table.sizes[k], room.slopes + at * cp.WIDEST
-            fill(D, 0.0, n * n)
-            for i in range(n):
-                D[i * (n + 1)] = 1.0 / DRIFT_RIDGE
-            couple_block(parts, room, k, n, D)
-            at += n
-        if not eliminate(parts, room, room.speed):
-            return False
+        solve_factored(parts, room, room.speed)
         fill(work.ahead, 0.0, m)
         pull_all(table, work.ahead, blocks)
         axpy(-1.0, work.ahead, left, m)

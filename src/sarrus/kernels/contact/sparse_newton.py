@@ -22,12 +22,16 @@ from sarrus.kernels.contact.sparse_problem import (
     sum_terms,
 )
 from sarrus.kernels.contact.tolerances import (
+    FAST_DECREASE,
     FURTHER_STRETCHES,
     FURTHER_TRIES,
     LARGE_FORCE,
     LAST_RIDGES,
+    NEAR_SWEPT,
     NEWTON_DECREASE,
     PATIENT_STEPS,
+    REUSED_FACTOR,
+    RIDGE_GROWTH,
     ROUGH_BY_SWEEPS,
     SPARSE_LEAST_STEP,
     SPARSE_MOST_RIDGE,
@@ -46,6 +50,8 @@ from sarrus.kernels.platform.pointers import exists, internal
 FIRST_SWEEPS = 10
 # Sweeps at a time, and their largest number, where a rough answer is asked for.
 SWEEPS, MOST_SWEEPS = 5, 60
+# Steps near the solution that hardly reduce the residual, before whole steps or other starts are tried.
+MOST_SLOW_STEPS = 1
 
 
 @internal
@@ -62,17 +68,20 @@ def solve_by_parts(
     """Write the contact forces with the smallest residual to work.best; return their residual.
 
     Newton's method starts at the forces of the table; where its residual is above ``good``, it starts anew as
-    `FURTHER_TRIES` says, in up to ``tries`` units of forces. Each iteration ends at the residual ``target``, or at
-    ``enough`` if it stagnates.
+    `FURTHER_TRIES` says, in up to ``tries`` units of forces: those of `FURTHER_STRETCHES`, then the same again from
+    zero forces. Each iteration ends at the residual ``target``, or at ``enough`` if it stagnates.
     """
     first, units = work.facts.stretch, 1
     left = _solve_in_units(table, work, m, blocks, 1.0 if tries > 0 else 0.0, enough, good, target)
-    for stretch in FURTHER_STRETCHES:
-        if units >= tries or left <= good or not left < np.inf or is_over(table):
-            break
-        _change_units(table, work, m, blocks, stretch)
-        left = _solve_in_units(table, work, m, blocks, first / stretch, enough, good, target)
-        units += 1
+    for again in range(2):
+        for stretch in FURTHER_STRETCHES:
+            if units >= tries or left <= good or not left < np.inf or is_over(table):
+                break
+            if again > 0:
+                fill(work.best, 0.0, m)
+            _change_units(table, work, m, blocks, stretch)
+            left = _solve_in_units(table, work, m, blocks, first / stretch, enough, good, target)
+            units += 1
     return left
 
 
@@ -174,7 +183,8 @@ def _solve_from_starts(
         left = _sweep(table, work, m, blocks, left, enough)
         if left <= enough:
             return left
-    sparse_sweep(table, work, blocks, FIRST_SWEEPS)
+    if left > NEAR_SWEPT or exists(table.ask):
+        sparse_sweep(table, work, blocks, FIRST_SWEEPS)
     found = _descend(table, work, m, blocks, left, enough, target, steps)
     if found < left:
         left, work.facts.stage = found, cp.NEWTON
@@ -260,23 +270,28 @@ def _descend(
     """Iterate Newton's method with a line search from work.forces; return the smallest residual.
 
     A step is halved until ‖F‖² is below its largest value in the last steps (Grippo, Lampariello and Lucidi, SIAM
-    Journal on Numerical Analysis 23, 1986). The ridge is the residual, within bounds. Forces with a residual below
-    ``least`` are written to work.best.
+    Journal on Numerical Analysis 23, 1986). The ridge is the residual, within bounds, and grows where a step does not
+    help. Near the solution the matrix of the step before serves again as long as each step reduces the residual to
+    `FAST_DECREASE`. Forces with a residual below ``least`` are written to work.best.
     """
     square, found = _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap), np.inf
+    ridge, lowest, slow = 0.0, SPARSE_RIDGE, 0
     for k in range(cp.REMEMBERED):
         work.squares[k] = square
     for step in range(steps):
         left = _note(work, m, found, least)
-        ridge = max(SPARSE_RIDGE, min(SPARSE_MOST_RIDGE, left))
+        fresh = not (left <= FAST_DECREASE * found < np.inf and left < REUSED_FACTOR)
+        if fresh:
+            ridge = max(lowest, min(SPARSE_MOST_RIDGE, left))
+        slow = slow + 1 if left > SPARSE_STAGNATION * found else 0
         if (
             _ends(left, found, enough, target)
+            or (slow > MOST_SLOW_STEPS and found < SPARSE_NEAR and steps == SPARSE_STEPS)
             or is_over(table)
-            or not sparse_direction(table, work, m, blocks, ridge)
+            or not sparse_direction(table, work, m, blocks, ridge, fresh)
         ):
             return min(left, found)
         found = min(left, found)
-        work.facts.steps += 1.0
         part, good, ahead, largest = 1.0, False, square, 0.0
         for k in range(cp.REMEMBERED):
             largest = max(largest, work.squares[k])
@@ -287,7 +302,11 @@ def _descend(
             good = ahead < (1.0 - NEWTON_DECREASE * part) * largest
             part *= 0.5
         if not good:
-            return found
+            if ridge >= SPARSE_MOST_RIDGE:
+                return found
+            lowest = min(SPARSE_MOST_RIDGE, RIDGE_GROWTH * ridge) if fresh else lowest
+            continue
+        lowest = SPARSE_RIDGE
         work.squares[step % cp.REMEMBERED] = ahead
         copy(work.ahead, work.forces, m)
         copy(work.ahead_speeds, work.speeds, m)
@@ -314,14 +333,14 @@ def cross(
     for _ in range(SPARSE_WHOLE_STEPS):
         _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
         left = _note(work, m, found, least)
+        fresh = not (left <= FAST_DECREASE * found < np.inf and left < REUSED_FACTOR)
         if (
             _ends(left, found, enough, target)
             or is_over(table)
-            or not sparse_direction(table, work, m, blocks, ridge)
+            or not sparse_direction(table, work, m, blocks, ridge, fresh)
         ):
             return min(left, found)
         found = min(left, found)
-        work.facts.steps += 1.0
         add(work.way, work.forces, m)
     _mismatch(table, work, m, blocks, work.forces, work.speeds, work.gap)
     return min(found, _note(work, m, found, least))

@@ -16,8 +16,9 @@ from sarrus.kernels.algebra.block_elimination import (
     FREE,
     block_at,
     clear,
-    eliminate,
+    factorize,
     invert,
+    solve_factored,
     width_of,
 )
 from sarrus.kernels.algebra.vectors import axpy, copy, dot, fill, is_finite
@@ -138,24 +139,35 @@ def sum_terms(table: ContactProblem, work: ContactWorkspace, r: Floats, out: Flo
 
 
 @internal
-def sparse_direction(table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, ridge: float):
-    """Write the Newton step δ (m) to work.way; return False if the system is singular."""
+def sparse_direction(
+    table: ContactProblem, work: ContactWorkspace, m: int, blocks: int, ridge: float, fresh: bool
+):
+    """Write the Newton step δ (m) to work.way; return False if the system is singular.
+
+    Unless ``fresh``, the derivatives are those of the last step, whose matrix is factorized, with the same ``ridge``.
+    """
     parts, way, at = table.parts, work.way, 0
     room = cp.parts_work(parts)
-    clear(parts, room)
+    if fresh:
+        clear(parts, room)
+        copy(work.forces, work.solved_forces, m)
+        copy(work.speeds, work.solved_speeds, m)
     fill(room.speed, 0.0, parts.velocities)
     for k in range(blocks):
         n, cone, D = table.sizes[k], k < table.contacts, room.slopes + at * cp.WIDEST
-        r, u, F = work.forces + at, work.speeds + at, work.gap + at
+        r, u, F = work.solved_forces + at, work.solved_speeds + at, work.gap + at
         opened = fr.soft_step(cone, work.numbers[k], r, u, F, n, ridge, way + at, D)
         for i in range(at, at + n):
             way[i] = -way[i]
         push_block(parts, room, k, n, way + at)
-        if not opened:
+        if fresh and not opened:
             couple_block(parts, room, k, n, D)
         at += n
-    if not eliminate(parts, room, room.speed):
-        return False
+    if fresh:
+        work.facts.steps += 1.0
+        if not factorize(parts, room):
+            return False
+    solve_factored(parts, room, room.speed)
     subtract_response(table, room, blocks, 1.0, way)
     return is_finite(way, m)
 

@@ -309,6 +309,15 @@ LAST_RIDGES = (1e-6, 1e-9, 1e-11)
 # [1, of the diagonal of W] Largest ridge of steps with a line search; in between the ridge is the residual.
 SPARSE_MOST_RIDGE = 1e-2
 
+# [1, of the largest term of a law of contact] Forces with a smaller residual need no sweeps before Newton's method.
+NEAR_SWEPT = 1e-2
+
+# [1, of the largest term of a law of contact] From this residual on a factorized matrix serves for several steps.
+REUSED_FACTOR = 1e-6
+
+# [1, of the residual before] A step that leaves more needs a new matrix next.
+FAST_DECREASE = 0.1
+
 # [steps] Steps with a line search at most.
 SPARSE_STEPS = 15
 

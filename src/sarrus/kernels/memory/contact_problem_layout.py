@@ -205,6 +205,8 @@ class ContactWorkspace(NamedTuple):
     forces: Any
     speeds: Any  # u
     gap: Any  # F = r − P_K(…)
+    solved_forces: Any  # r and u of the last factorized matrix
+    solved_speeds: Any
     way: Any
     ahead: Any
     ahead_speeds: Any
@@ -222,7 +224,7 @@ def contact_sizes(m: int, blocks: int, whole: int):
     """Return the lengths of the arrays of the workspace; ``whole`` is m² for a dense W, 0 for rows in parts."""
     return ContactWorkspace(
         facts=N_FACTS, factors=m, delassus=whole, velocities=m, turn=m, numbers=blocks, forces=m, speeds=m, gap=m,
-        way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m,
+        solved_forces=m, solved_speeds=m, way=m, ahead=m, ahead_speeds=m, ahead_gap=m, best=m, kept=m,
         matrix=whole, shifted=m,
         small=2 * WIDEST * (WIDEST + 1), active=m, squares=REMEMBERED,
     )  # fmt: skip

@@ -19,12 +19,13 @@ from sarrus.codegen.machine import baseline, build_object
 from sarrus.kernels.platform import prebuilt
 from sarrus.kernels.platform.build import kernel_text
 from sarrus.kernels.platform.c_function import FIRST_KERNELS, KERNELS, Kernel
-from sarrus.kernels.platform.source_digest import OPTIMIZATION, sources
+from sarrus.kernels.platform.source_digest import OPTIMIZATION, PACKED, sources
 
 
 def made(module: str, name: str) -> bytes:
     """Return the object code of a kernel for the baseline."""
-    return build_object(kernel_text(module, name), OPTIMIZATION, passes=True, target=baseline())
+    packs = module in PACKED
+    return build_object(kernel_text(module, name), OPTIMIZATION, passes=True, packs=packs, target=baseline())
 
 
 def build_prebuilt(path: Path, kernels: Sequence[Kernel] | None = None) -> bool:

@@ -29,7 +29,7 @@ from sarrus.codegen import cache
 from sarrus.codegen.addresses import beginning
 from sarrus.codegen.machine import LoadedCode, baseline, build_object, host
 from sarrus.kernels.platform.prebuilt import shipped
-from sarrus.kernels.platform.source_digest import OPTIMIZATION, sources
+from sarrus.kernels.platform.source_digest import OPTIMIZATION, PACKED, sources
 from sarrus.kernels.platform.tolerances import COMPILE_PATIENCE
 
 PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
@@ -81,7 +81,8 @@ class Kernel:
         from sarrus.kernels.platform.build import kernel_text  # for start-up time
 
         begun = perf_counter()
-        code = build_object(kernel_text(self.module, self.name), OPTIMIZATION, passes=True)
+        packs = self.module in PACKED
+        code = build_object(kernel_text(self.module, self.name), OPTIMIZATION, passes=True, packs=packs)
         cache.store(self._key, cache.Entry(code, 0, 1))
         if sys.stderr.isatty():
             took = perf_counter() - begun

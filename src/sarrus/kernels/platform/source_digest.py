@@ -12,6 +12,8 @@ from sarrus.base import tolerances
 from sarrus.codegen import machine
 
 OPTIMIZATION = 2  # level of LLVM's code generator
+# Modules with straight-line code for blocks of six numbers, which LLVM packs into vectors.
+PACKED = frozenset({"contact.contact_problem"})
 HERE = Path(__file__).parents[1]  # the wing of the kernels
 # What every kernel is made with, whether its module imports it or not: files of other wings, modules of this one.
 _OF_OTHER_WINGS = (machine.__file__, tolerances.__file__)
