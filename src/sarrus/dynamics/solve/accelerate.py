@@ -47,14 +47,14 @@ def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, th
         found = ContactForces(solution, Status.OK, "")
         force = found.force if tau is None else work.checked(tau, work.nv, "tau") + found.force
         return solved(work, *free.state, free.time, force, False).on(found)
-    found = _without_forces(solution, code)
+    found = without_forces(solution, code)
     failed = free.on(found)
     if throw:
         raise found.status.error(work.name, f"{found.reason}; contacts=False leaves it out", result=failed)
     return failed
 
 
-def _without_forces(solution: StateSolution, code: int) -> ContactForces:
+def without_forces(solution: StateSolution, code: int) -> ContactForces:
     """Return why there are no forces, from how the kernel ended."""
     facts, elements = solution.answer.facts, solution.elements
     if code == CLOSING:

@@ -162,8 +162,28 @@ def _find_with(
     if again <= max(left, RESIDUAL_OF_SHARED_FORCES):
         return again
     copy(room.best, room.scaled, m)
+    left = _residual(table, m, answer, room)
     _find_modes(table, m, answer, room)
+    _turn_to_forces(table, answer, room)
     return left
+
+
+@internal
+def _turn_to_forces(table: Table, answer: StateAnswer, room: StateRoom):
+    """Write the directions opposite to their friction for contacts that start to slide, however slowly they do."""
+    for blocks in range(int(answer.facts.blocks)):
+        k = int(room.block_of[blocks])
+        at, n = int(answer.start[k]), size_of(table, k)
+        if (
+            k >= tl.lasting_contacts(table.contact_table)
+            or answer.modes[k] != tl.SLIDING
+            or answer.going[k] != 0.0
+        ):
+            continue
+        rub = fr.length(room.scaled + (at + 1), n - 1)
+        if rub > 0.5 * answer.friction[k] * room.scaled[at]:
+            for j in range(1, n):
+                answer.directions[first_row(table, k) + j] = -room.scaled[at + j] / rub
 
 
 @internal
@@ -380,7 +400,8 @@ def _find_modes(table: Table, m: int, answer: StateAnswer, room: StateRoom):
 def _residual(table: Table, m: int, answer: StateAnswer, room: StateRoom):
     """Write the accelerations u of the rows, and return the largest violation of the laws.
 
-    Forces are relative to the largest one, accelerations to the largest one without forces.
+    Forces are relative to the largest one, accelerations to the largest one without forces. Friction r_t of a block
+    that may stick violates its law by ‖r_t − P(r_t − u_t)‖, P the projection on the forces that it can take.
     """
     unilateral, force, worst = tl.lasting_contacts(table.contact_table), 0.0, 0.0
     for i in range(m):
@@ -400,14 +421,14 @@ def _residual(table: Table, m: int, answer: StateAnswer, room: StateRoom):
             continue
         rub, slip = room.scaled + (at + first), room.speeds + (at + first)
         own = answer.directions + (first_row(table, k) + first)
-        length, going, square, size = fr.length(slip, n - first), answer.going[k] != 0.0, 0.0, 0.0
+        going, square, size = answer.going[k] != 0.0, 0.0, 0.0
         for j in range(n - first):
-            way = own[j] if going else (slip[j] / length if length > 0.0 else 0.0)
-            square += (rub[j] / force + most * way) ** 2
-            size += (rub[j] / force) ** 2
-        slides = np.sqrt(square)
-        sticks = max(length / motion, np.sqrt(size) - most)
-        worst = max(worst, slides if going else min(slides, sticks))
+            size += (rub[j] / force - slip[j] / motion) ** 2
+        part = min(1.0, most / np.sqrt(size)) if size > 0.0 else 1.0
+        for j in range(n - first):
+            own_friction = -most * own[j] if going else part * (rub[j] / force - slip[j] / motion)
+            square += (rub[j] / force - own_friction) ** 2
+        worst = max(worst, np.sqrt(square))
     return worst
 
 

@@ -7,16 +7,19 @@ from typing import Annotated, Any, NamedTuple
 from sarrus.kernels.memory.contact_layout import ContactTable
 from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
-# What is asked of a block: what its state says; that it takes no part; that it slides along its direction.
-NOTHING, LEFT_OUT, SLIDES_ALONG = 0, 1, 2
+# What is asked of a block: what its state says; that it takes no part; that it slides along its direction. Runs by
+# events, which know what was before, ask one of these of each block or one of two more: that it touches and has no
+# slip, whatever its gap and velocity are; and that it does not slide at a dead centre either.
+NOTHING, LEFT_OUT, SLIDES_ALONG, RESTS, STAYS = 0, 1, 2, 3, 4
 # Ends of a call: nothing acts; forces were found; a contact is deep below its plane; a contact approaches; the
 # accelerations are not finite; M has no factor, so that level 1 is needed, with ``lightness`` in the table of contacts.
 IDLE, FOUND, DEEP, CLOSING, NOT_FINITE, NO_FACTOR = 0, 1, 2, 3, 4, 5
 # Further ends of `kernels.states.choices`: no finite forces let a contact slide on; no forces were found that obey the
 # laws; no choice of flanks keeps all from closing.
 IMPOSSIBLE, NOT_SOLVED, NO_CHOICE = 6, 7, 8
-# Level of `kernels.states.choices` at which it finds only slips that begin.
-ONSETS = 2
+# Levels of `kernels.states.choices` in a run by events, which has asked something of each block: M must have a factor;
+# compliances are differences of accelerations where it has none.
+IN_RUN, IN_RUN_BY_DIFFERENCES = 2, 3
 
 
 class StateContacts(Record, of=int):
