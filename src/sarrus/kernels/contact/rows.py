@@ -113,13 +113,14 @@ def restore_slots(contact_table: ContactTable, nv: int):
 
 @internal
 def find_slot(table: Table, x: Floats):
-    """Return the number of the slot of the step that ended at x, −1 if there is none."""
-    time = x[table.nq + table.nv + table.nu]
+    """Return the number of the slot of the step that ended at x, or next to it, −1 if there is none."""
+    time, found, least = x[table.nq + table.nv + table.nu], -1, np.inf
     for k in range(tl.ROOM):
         facts = tl.slot(table.contact_table, table.nv, k).facts
-        if facts.length > 0.0 and abs(time - facts.time) <= SAME_TIME * facts.length:
-            return k
-    return -1
+        since = abs(time - facts.time)
+        if facts.length > 0.0 and since <= SAME_TIME * facts.length and since < least:
+            found, least = k, since
+    return found
 
 
 @internal

@@ -100,6 +100,7 @@ class StateRoom(NamedTuple):
     speeds: Any  # accelerations of the rows with them
     best: Any  # forces that are kept while others are tried
     normals: Any  # rows of the normal forces of contacts
+    lifted: Any  # of each row: 1 if it is the normal row of a contact that would have to pull on springs
     known: Any  # forces that the modes give
     ways: Any  # direction of each unknown of the modes, by rows of the problem
     held: Any  # row of each unknown of the modes that has no acceleration
@@ -113,7 +114,7 @@ def room_sizes(rows: Any, nv: Any) -> Any:
     """Return the lengths of the arrays of the room, for up to ``rows`` rows."""
     return StateRoom(
         hats=rows * nv, light=rows, unknowns=rows, block_of=rows, scaled=rows, speeds=rows, best=rows, normals=rows,
-        known=rows, ways=rows * rows, held=rows, weights=rows, sprung=rows * rows, square=rows * rows,
+        lifted=rows, known=rows, ways=rows * rows, held=rows, weights=rows, sprung=rows * rows, square=rows * rows,
         vectors=7 * (rows + 1),
     )  # fmt: skip
 

@@ -176,5 +176,6 @@ class EventDrivenContacts:
         """Return what contacts have taken up to the present state, the end of a step in which they acted [J]."""
         places, known = tl.SlotFacts.places, self._slots[: tl.ROOM, : tl.N_FACTS]
         since, length = np.abs(time - known[:, places["time"]]), known[:, places["length"]]
-        spent = known[(length > 0.0) & (since <= SAME_TIME * length), places["loss"]].tolist()
-        return spent[0] if spent else self.settings.loss
+        since[~((length > 0.0) & (since <= SAME_TIME * length))] = np.inf
+        nearest = int(np.argmin(since))  # the search for an event ends steps next to each other
+        return float(known[nearest, places["loss"]]) if since[nearest] < np.inf else self.settings.loss

@@ -241,15 +241,15 @@ class ModeSearch:
                 return
 
     def _begin_together(self, kept: set[int], tried: set[tuple[int, ...]]) -> bool:
-        """Find which of several contacts that rest, with next to all of their friction, slide, and whither.
+        """Find which of the contacts that rest with next to all of their friction slide, and in which direction.
 
-        Those that do not are ``kept``. False where there are not several, or they were ``tried`` before.
+        Those that do not slide are ``kept``. False where there are none, or they were ``tried`` before.
         """
         velocity, forces = self.contact_run.work.velocity, self.contact_run.forces
         resting = [
             k for k in range(self.contacts)
             if self.modes[k] != OPEN
-            and self.sizes[k] > 2
+            and self.sizes[k] > 1
             and self.probe.friction(k) > 0.0
             and self.probe.slip(velocity, k) <= self.probe.still(k)
         ]  # fmt: skip
@@ -263,7 +263,7 @@ class ModeSearch:
         }
         near = [k for k in sticking if self._slips(k, forces, spent[k])]
         members = sorted([*sliding, *near])
-        if len(members) < 2 or tuple(members) in tried:
+        if not members or tuple(members) in tried:
             return False
         if not sliding and not any(self._slips(k, forces) for k in near):
             return False
