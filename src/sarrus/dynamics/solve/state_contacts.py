@@ -160,7 +160,7 @@ class StateContactTable:
         the unit ``directions`` in which some slide, by rows of ``names``.
         """
         level = 0
-        if asked is not None:
+        if asked is not None and directions is not None:
             level = sl.IN_RUN
             self._asked[:] = [asked[k] for k in self._numbers]
             self._nothing.directions[:] = directions[self._rows]
