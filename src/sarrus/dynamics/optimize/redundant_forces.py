@@ -1,4 +1,4 @@
-"""Statically indeterminate contact forces: distributed far from the friction limits, or as on equal springs."""
+"""Statically indeterminate contact forces, distributed far from the friction limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def share(delassus: Array, forces: Array, sizes: Sequence[int], coefficients: Se
 
     Parameters
     ----------
-    operator : (m, m) W; forces r have the same effect if W r is the same.
+    delassus : (m, m) W; forces r have the same effect if W r is the same.
     forces : (m,) r⁰, within the laws, with positive normal forces.
     sizes, coefficients : number of rows (the normal one first) and μ of each block; a block of one row has no friction.
 
@@ -48,22 +48,3 @@ def share(delassus: Array, forces: Array, sizes: Sequence[int], coefficients: Se
     squares, cones = EVEN_SHARES * dense.product(moves.T, moves), [n for n in sizes if n > 1]
     found = solve_cone_program(squares, q, G[order], held[order], cones=cones, throw=False)
     return forces + dense.product(null, found.x[:-1]) if found.status.ok else forces
-
-
-def on_springs(delassus: Array, normals: Sequence[int]) -> Array | None:
-    """Return W (m, m) with equal springs along changes of the normal forces ``normals`` without effect on the motion.
-
-    Rigid bodies do not determine these forces, N = N₀ + Z y with W Z = 0. With a compliance along Z the solution of a
-    contact problem with all contacts pushing has Zᵀ N = 0, as a plate on equal springs, and the same motion. A contact
-    that would have to pull has no force, though the others might press it down. None if statics determines all normal
-    forces.
-    """
-    if len(normals) < 2:
-        return None
-    own = delassus[np.ix_(normals, normals)]
-    null = ranked(own, relative=FINE_RANK_CUT).null
-    if null.shape[1] == 0:
-        return None
-    sprung = delassus.copy()
-    sprung[np.ix_(normals, normals)] += np.trace(own) / len(normals) * dense.product(null, null.T)
-    return sprung

@@ -52,7 +52,7 @@ def accelerate(work: Workspace, free: ForwardDynamics, tau: ArrayLike | None, th
     if code == FOUND:
         force = found.force if tau is None else work.checked(tau, work.nv, "tau") + found.force
         return solved(work, *free.state, free.time, force, False).on(found)
-    found = _without_forces(found, code)
+    found = without_forces(found, code)
     failed = free.on(found)
     if throw:
         raise found.status.error(work.name, f"{found.reason}; contacts=False leaves it out", result=failed)
@@ -72,7 +72,7 @@ def with_contact_forces(
     return accelerate(work, found, tau, throw)
 
 
-def _without_forces(found: ContactForces, code: int) -> ContactForces:
+def without_forces(found: ContactForces, code: int) -> ContactForces:
     """Return why there are no forces, from how the kernel ended."""
     facts, elements, closed = found.answer.facts, found.elements, listed(found.closed)
     if code == CLOSING:

@@ -122,6 +122,7 @@ class StateContactTable:
         ends = np.cumsum(lengths).tolist()
         self._parts = [slice(end - length, end) for end, length in zip(ends, lengths)]
         self._nothing = self.view(self._answer)
+        self._room = view_fields(of_state["room"], sl.room_sizes(rows, nv))
         self._before_delassus = len(self._answer) - rows * rows
         self.arrays = of_model | arrays | of_state
         self._kept = room, problem_sizes
@@ -150,13 +151,24 @@ class StateContactTable:
         except BaseException as error:  # C has no exceptions: it is raised behind the kernel
             self._error = error
 
-    def find(self) -> tuple[int, sl.StateAnswer]:
-        """Return how the kernel ended at the state in the x of the workspace, and a copy of its answer."""
-        code = self.call(choices, self._arguments, 0)
+    def find(
+        self, asked: Sequence[int] | None = None, directions: Array | None = None
+    ) -> tuple[int, sl.StateAnswer]:
+        """Return how the kernel ended at the state in the x of the workspace, and a copy of its answer.
+
+        Runs by events say what is ``asked`` of each of ``given_elements`` (`kernels.memory.state_contacts_layout`), and
+        the unit ``directions`` in which some slide, by rows of ``names``.
+        """
+        level = 0
+        if asked is not None and directions is not None:
+            level = sl.IN_RUN
+            self._asked[:] = [asked[k] for k in self._numbers]
+            self._nothing.directions[:] = directions[self._rows]
+        code = self.call(choices, self._arguments, level)
         if code == sl.NO_FACTOR:
             work = self.work
             self._lightness[:] = lightness(work, work.x[work.parts.q], float(work.x[work.parts.t]))
-            code = self.call(choices, self._arguments, 1)
+            code = self.call(choices, self._arguments, level + 1)
         if code == sl.IDLE:
             return code, self._nothing
         m = int(self._nothing.facts.rows)
@@ -166,19 +178,11 @@ class StateContactTable:
         forces, directions = self.sorted_by_names(answer.forces), self.sorted_by_names(answer.directions)
         return code, answer._replace(forces=forces, directions=directions)
 
-    def onsets(self, numbers: Sequence[int], a: Array) -> list[Array]:
-        """Return the unit directions in which blocks begin to slip at the acceleration a (nv,); zero at rest.
-
-        The state is the x of the workspace. ``numbers`` of the blocks are those of the elements as given. Their
-        tangential rows have no velocity, acceleration or response to forces: they are at a dead centre.
-        """
-        blocks = [self._numbers.index(k) for k in numbers]
-        self._asked[:] = sl.NOTHING
-        self._nothing.going[:], self._nothing.directions[:] = 0.0, 0.0
-        self._nothing.going[blocks], self._own.first[:] = -1.0, a
-        self.call(choices, self._arguments, sl.ONSETS)
-        directions = self.sorted_by_names(self._nothing.directions)
-        return [directions[self.elements[k].tails] * (self._asked[k] == sl.SLIDES_ALONG) for k in blocks]
+    @property
+    def sprung(self) -> Array:
+        """W (m, m) of the problem of the last `find`, in units, with the springs along normal forces if they push."""
+        m = int(self._nothing.facts.rows)
+        return self._room.sprung[: m * m].reshape(m, m)
 
     def call(self, kernel: Kernel, arguments: tuple[int, int], what: int) -> int:
         """Return the result of a kernel that has these contacts as those of the system."""

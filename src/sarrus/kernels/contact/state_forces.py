@@ -7,7 +7,8 @@ W = Ĵ Ĵᵀ, Ĵᵀ = P L⁻ᵀ Jᵀ, from the factors M = LᵀL and A of one fo
 A block that slides at the present velocity is one unknown r_n along n − μ d: its friction is exact whatever r_n is. If
 sticking of all others obeys the laws, the forces follow from one linear system; otherwise a contact problem
 (`kernels.contact.contact_problem`) gives the modes, and the forces of these modes follow from the linear system.
-Normal forces that statics does not determine are those on equal springs, other forces the least ones.
+Normal forces that statics does not determine are those on equal springs, where a contact that would have to pull has
+none; other forces are the least ones.
 """
 
 from __future__ import annotations
@@ -79,53 +80,72 @@ def contact_forces(table: Table, x: StateContacts, level: int) -> int:
 def _find(table: Table, x: StateContacts, m: int, answer: StateAnswer, room: StateRoom, work: ContactWork):
     """Write the forces on the m rows, in units, to ``room.scaled``, with modes and directions; return the residual.
 
-    Normal forces are first those on equal springs, which are kept if all contacts push.
+    Normal forces are first those on equal springs, without contacts that would have to pull on them.
     """
-    normals = _add_springs(table, x, m, answer, room)
-    if normals > 0:
-        left = _find_with(table, x, m, answer, room, work)
-        least, most = np.inf, 0.0
+    fill(room.lifted, 0.0, m)
+    for _ in range(int(answer.facts.blocks)):
+        normals = _add_springs(table, x, m, answer, room)
+        if normals == 0:
+            break
+        left, most, pulls = _find_with(table, x, m, answer, room, work), 0.0, False
         for i in range(normals):
-            push = room.scaled[int(room.normals[i])]
-            least, most = min(least, push), max(most, push)
-        if left <= CONTACT_RESIDUAL and least > UNLOADED * most:
+            most = max(most, room.scaled[int(room.normals[i])])
+        for i in range(normals):
+            at = int(room.normals[i])
+            if not room.scaled[at] > UNLOADED * most:
+                room.lifted[at], pulls = 1.0, True
+        if left <= CONTACT_RESIDUAL and not pulls:
             return left
-        copy(answer.delassus, room.sprung, m * m)
-        for blocks in range(int(answer.facts.blocks)):
-            k = int(room.block_of[blocks])
-            unilateral = tl.lasting_contacts(table.contact_table)
-            if unilateral > 0 and k < unilateral and answer.going[k] == 0.0:
-                answer.friction[k] = table.contact_table.static[k]
+        _forget_slips(table, answer, room)
+        if not pulls:
+            break
+    copy(answer.delassus, room.sprung, m * m)
     return _find_with(table, x, m, answer, room, work)
+
+
+@internal
+def _forget_slips(table: Table, answer: StateAnswer, room: StateRoom):
+    """Give all contacts that may stick their static coefficients again."""
+    unilateral = tl.lasting_contacts(table.contact_table)
+    for blocks in range(int(answer.facts.blocks)):
+        k = int(room.block_of[blocks])
+        if unilateral > 0 and k < unilateral and answer.going[k] == 0.0:
+            answer.friction[k] = table.contact_table.static[k]
 
 
 @internal
 def _add_springs(table: Table, x: StateContacts, m: int, answer: StateAnswer, room: StateRoom):
     """Write W with equal springs along changes of normal forces without effect on the motion to ``room.sprung``.
 
-    Return the number of contacts that share normal forces; 0 if statics determines all of them. The changes are the
-    null space of the part W_n of normal rows of contacts; a compliance along it makes N of the solution orthogonal to
-    it, as a plate on equal springs.
+    Return the number of contacts that may share normal forces, with their rows in ``room.normals``; 0 if statics
+    determines all of them. The changes are the null space of the part W_n of normal rows of contacts; a compliance
+    along it makes N of the solution orthogonal to it, as a plate on equal springs. A contact that is ``lifted`` has a
+    spring of its own, on which it has no force if it need not push.
     """
     copy(answer.delassus, room.sprung, m * m)
-    n = 0
+    n, mean, lifted = 0, 0.0, False
     for blocks in range(int(answer.facts.blocks)):
         k = int(room.block_of[blocks])
-        if k < table.contact_table.contacts:
-            room.normals[n] = answer.start[k]
+        if k >= table.contact_table.contacts:
+            continue
+        at = int(answer.start[k])
+        if room.lifted[at] != 0.0:
+            room.sprung[at * (m + 1)] += answer.delassus[at * (m + 1)]
+            lifted = True
+        else:
+            room.normals[n] = at
             n += 1
-    if n < 2:
-        return 0
-    mean = 0.0
     for i in range(n):
         at = int(room.normals[i])
         mean += answer.delassus[at * (m + 1)] / n
         for j in range(n):
             room.square[i * n + j] = answer.delassus[at * m + int(room.normals[j])]
+    if n < 2:
+        return n if lifted else 0
     A = square_matrix(table, x, room, n, n)
     rank = fa.factor(A, n, DEPENDENT_CONTACT_PIVOT, 0.0)
     if rank < 0 or rank == n:
-        return 0
+        return n if lifted and rank == n else 0
     for k in range(rank, n):
         way = room.speeds
         fill(way, 0.0, n)
@@ -162,8 +182,28 @@ def _find_with(
     if again <= max(left, RESIDUAL_OF_SHARED_FORCES):
         return again
     copy(room.best, room.scaled, m)
+    left = _residual(table, m, answer, room)
     _find_modes(table, m, answer, room)
+    _turn_to_forces(table, answer, room)
     return left
+
+
+@internal
+def _turn_to_forces(table: Table, answer: StateAnswer, room: StateRoom):
+    """Write the directions opposite to their friction for contacts that start to slide, however slowly they do."""
+    for blocks in range(int(answer.facts.blocks)):
+        k = int(room.block_of[blocks])
+        at, n = int(answer.start[k]), size_of(table, k)
+        if (
+            k >= tl.lasting_contacts(table.contact_table)
+            or answer.modes[k] != tl.SLIDING
+            or answer.going[k] != 0.0
+        ):
+            continue
+        rub = fr.length(room.scaled + (at + 1), n - 1)
+        if rub > 0.5 * answer.friction[k] * room.scaled[at]:
+            for j in range(1, n):
+                answer.directions[first_row(table, k) + j] = -room.scaled[at + j] / rub
 
 
 @internal
@@ -380,7 +420,8 @@ def _find_modes(table: Table, m: int, answer: StateAnswer, room: StateRoom):
 def _residual(table: Table, m: int, answer: StateAnswer, room: StateRoom):
     """Write the accelerations u of the rows, and return the largest violation of the laws.
 
-    Forces are relative to the largest one, accelerations to the largest one without forces.
+    Forces are relative to the largest one, accelerations to the largest one without forces. Friction r_t of a block
+    that may stick violates its law by ‖r_t − P(r_t − u_t)‖, P the projection on the forces that it can take.
     """
     unilateral, force, worst = tl.lasting_contacts(table.contact_table), 0.0, 0.0
     for i in range(m):
@@ -400,14 +441,14 @@ def _residual(table: Table, m: int, answer: StateAnswer, room: StateRoom):
             continue
         rub, slip = room.scaled + (at + first), room.speeds + (at + first)
         own = answer.directions + (first_row(table, k) + first)
-        length, going, square, size = fr.length(slip, n - first), answer.going[k] != 0.0, 0.0, 0.0
+        going, square, size = answer.going[k] != 0.0, 0.0, 0.0
         for j in range(n - first):
-            way = own[j] if going else (slip[j] / length if length > 0.0 else 0.0)
-            square += (rub[j] / force + most * way) ** 2
-            size += (rub[j] / force) ** 2
-        slides = np.sqrt(square)
-        sticks = max(length / motion, np.sqrt(size) - most)
-        worst = max(worst, slides if going else min(slides, sticks))
+            size += (rub[j] / force - slip[j] / motion) ** 2
+        part = min(1.0, most / np.sqrt(size)) if size > 0.0 else 1.0
+        for j in range(n - first):
+            own_friction = -most * own[j] if going else part * (rub[j] / force - slip[j] / motion)
+            square += (rub[j] / force - own_friction) ** 2
+        worst = max(worst, np.sqrt(square))
     return worst
 
 

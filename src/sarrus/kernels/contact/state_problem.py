@@ -31,8 +31,8 @@ def sort_blocks(table: Table, x: StateContacts, answer: StateAnswer, room: State
 
     Without native functions in the table of contacts their gaps and motion are in ``work`` already.
 
-    A block is open or opening, approaches, slides (``going``), or may stick. Dry friction that slides has a known
-    force, which goes to the applied forces.
+    A block is open or opening, approaches, slides (``going``), or may stick, unless something is asked of it. Dry
+    friction that slides has a known force, which goes to the applied forces.
     """
     contact_table, nq, nv = table.contact_table, table.nq, table.nv
     state, facts = work.middle, answer.facts
@@ -50,7 +50,7 @@ def sort_blocks(table: Table, x: StateContacts, answer: StateAnswer, room: State
         answer.modes[k], answer.going[k], answer.start[k] = tl.OPEN, 0.0, -1.0
         if x.asked[k] == sl.LEFT_OUT:
             continue
-        if not dry:
+        if not dry and x.asked[k] == sl.NOTHING:
             gap = work.gap[k]
             if k >= contact_table.contacts:
                 gap = max(gap, 0.0)  # a coordinate beyond its limit is at its stop
@@ -69,7 +69,7 @@ def sort_blocks(table: Table, x: StateContacts, answer: StateAnswer, room: State
         for j in range(first, n):
             square += (row_rate(table, work, row + j) / unit) ** 2
         speed = np.sqrt(square)
-        going = speed > still
+        going = x.asked[k] == sl.NOTHING and speed > still
         if x.asked[k] != sl.SLIDES_ALONG:
             for j in range(first, n):
                 answer.directions[row + j] = row_rate(table, work, row + j) / (unit * speed) if going else 0.0

@@ -64,10 +64,6 @@ STEADY = 1e-6
 # where modes are decided. The residual of a contact problem is 1e-13 to 1e-10.
 UNLOADED = 1e-9
 
-# [1, of the acceleration of the largest row] A contact that slides is given this acceleration in a contact
-# problem of accelerations, so that it goes on sliding whatever the forces are.
-SLIDING_ACCELERATION = 1e4
-
 # [m/s²] Acceleration of the characteristic mass by the forces with which compliances are found: near
 # gravity, so that differences of accelerations keep their digits. It grows where accelerations are far
 # larger (`sarrus.kernels.contact.rows.lift_of`).

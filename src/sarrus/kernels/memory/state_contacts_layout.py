@@ -7,16 +7,19 @@ from typing import Annotated, Any, NamedTuple
 from sarrus.kernels.memory.contact_layout import ContactTable
 from sarrus.kernels.memory.record import Floats, Integers, Record, view_fields
 
-# What is asked of a block: what its state says; that it takes no part; that it slides along its direction.
-NOTHING, LEFT_OUT, SLIDES_ALONG = 0, 1, 2
+# What is asked of a block: what its state says; that it takes no part; that it slides along its direction. Runs by
+# events, which know what was before, ask one of these of each block or one of two more: that it touches and has no
+# slip, whatever its gap and velocity are; and that it does not slide at a dead centre either.
+NOTHING, LEFT_OUT, SLIDES_ALONG, RESTS, STAYS = 0, 1, 2, 3, 4
 # Ends of a call: nothing acts; forces were found; a contact is deep below its plane; a contact approaches; the
 # accelerations are not finite; M has no factor, so that level 1 is needed, with ``lightness`` in the table of contacts.
 IDLE, FOUND, DEEP, CLOSING, NOT_FINITE, NO_FACTOR = 0, 1, 2, 3, 4, 5
 # Further ends of `kernels.states.choices`: no finite forces let a contact slide on; no forces were found that obey the
 # laws; no choice of flanks keeps all from closing; no acceleration does, which the forces in the answer prove.
 IMPOSSIBLE, NOT_SOLVED, NO_CHOICE, NO_MOTION = 6, 7, 8, 9
-# Level of `kernels.states.choices` at which it finds only slips that begin.
-ONSETS = 2
+# Levels of `kernels.states.choices` in a run by events, which has asked something of each block: M must have a factor;
+# compliances are differences of accelerations where it has none.
+IN_RUN, IN_RUN_BY_DIFFERENCES = 2, 3
 
 
 class StateContacts(Record, of=int):
@@ -97,6 +100,7 @@ class StateRoom(NamedTuple):
     speeds: Any  # accelerations of the rows with them
     best: Any  # forces that are kept while others are tried
     normals: Any  # rows of the normal forces of contacts
+    lifted: Any  # of each row: 1 if it is the normal row of a contact that would have to pull on springs
     known: Any  # forces that the modes give
     ways: Any  # direction of each unknown of the modes, by rows of the problem
     held: Any  # row of each unknown of the modes that has no acceleration
@@ -110,7 +114,7 @@ def room_sizes(rows: Any, nv: Any) -> Any:
     """Return the lengths of the arrays of the room, for up to ``rows`` rows."""
     return StateRoom(
         hats=rows * nv, light=rows, unknowns=rows, block_of=rows, scaled=rows, speeds=rows, best=rows, normals=rows,
-        known=rows, ways=rows * rows, held=rows, weights=rows, sprung=rows * rows, square=rows * rows,
+        lifted=rows, known=rows, ways=rows * rows, held=rows, weights=rows, sprung=rows * rows, square=rows * rows,
         vectors=7 * (rows + 1),
     )  # fmt: skip
 

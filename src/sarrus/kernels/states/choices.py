@@ -47,14 +47,9 @@ MOST_PAIRS = 6
 def choices(table: Table, x: StateChoices, level: int) -> int:
     """Write the forces at the state in the table's x to ``x.answer``; return `FOUND` or why there are none.
 
-    At level 0 M must have a factor; at level 1 compliances are differences of accelerations where it has none. At level
-    ONSETS only slips that begin are found, see `find_onsets`, with the acceleration in ``first`` of the contact work.
+    At level 0 M must have a factor; at level 1 compliances are differences of accelerations where it has none. At the
+    levels of runs ``x.asked`` says what touches, slides and rests, and no flank is left out.
     """
-    contact_table = table.contact_table
-    if level == sl.ONSETS:
-        work = tl.contact_work(contact_table, table.nq, table.nv, la.input_size(table))
-        answer = sl.answer_of(x, contact_table, tl.fixed_rows(contact_table), table.nv)
-        return 1 if find_onsets(table, x, answer, work) else 0
     return choose_forces(table, x, level)
 
 
@@ -65,12 +60,16 @@ def choose_forces(table: Table, x: StateChoices, level: int):
     work = tl.contact_work(contact_table, table.nq, table.nv, la.input_size(table))
     answer = sl.answer_of(x, contact_table, tl.fixed_rows(contact_table), table.nv)
     room = sl.room_of(x, tl.fixed_rows(contact_table), table.nv)
-    ask_nothing(table, x)
+    by_run = level >= sl.IN_RUN
+    if by_run:
+        level -= sl.IN_RUN
+    else:
+        ask_nothing(table, x)
     _forget_marks(table, answer)
     code = _find(table, x, level)
     if code != sl.FOUND:
         return code
-    pairs = _closed_flanks(table, x, answer, work)
+    pairs = 0 if by_run else _closed_flanks(table, x, answer, work)
     if pairs > 0:
         _mark_jams(table, x, answer)
         code = _on_flanks(table, x, level, pairs, answer, work)
@@ -248,7 +247,7 @@ def _turn_blocks(table: Table, x: StateChoices, least: float, answer: StateAnswe
     """Ask blocks at dead centres to slide along ``work.velocity`` where it is above ``least``; tell if any does."""
     unilateral, begun = tl.lasting_contacts(table.contact_table), False
     for k in range(unilateral + table.contact_table.dry):
-        if answer.going[k] >= 0.0 or x.asked[k] != sl.NOTHING:
+        if answer.going[k] >= 0.0 or (x.asked[k] != sl.NOTHING and x.asked[k] != sl.RESTS):
             continue
         first = 0 if k >= unilateral else 1
         row, n, unit = first_row(table, k) + first, size_of(table, k) - first, x.units[k]

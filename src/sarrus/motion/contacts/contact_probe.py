@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sarrus.base.arrays import Array
+from sarrus.base.errors import SolveError
 from sarrus.dynamics.contacts.contact_elements import contact_elements, contact_names
+from sarrus.dynamics.contacts.support_reactions import ContactForces
 from sarrus.dynamics.impacts.collisions import ImpactBlocks
+from sarrus.dynamics.solve.accelerate import without_forces
 from sarrus.dynamics.solve.state_contacts import StateContactTable
-from sarrus.kernels.contact.tolerances import NO_ACCELERATION, NO_COMPLIANCE
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
+from sarrus.kernels.memory.state_contacts_layout import NOT_FINITE, StateAnswer
 from sarrus.kernels.platform.c_function import mode_probe
 from sarrus.motion.contacts.slip_directions import Beginning, Rubbing, first_directions
 
@@ -28,6 +31,8 @@ class ContactProbe(ImpactBlocks):
     def __init__(self, loop: TimeLoop, contact_run: ContactRun) -> None:
         super().__init__(loop.system)
         self.loop, self.contact_run = loop, contact_run
+        self._table: Any = None  # `StateContactTable`, once used
+        self._near: Any = None  # what was known of the constraints then
 
     @property
     def restitution(self) -> Array:
@@ -118,21 +123,29 @@ class ContactProbe(ImpactBlocks):
         except np.linalg.LinAlgError:
             return None
 
-    def slip_onsets(self, blocks: list[int], a: Array) -> list[Array]:
-        """Return the unit slip direction with which each block at a dead centre begins; zero if it stays at rest."""
-        loop = self.loop
-        system = loop.system.copy()  # ranks and answers of the run stay as they are
-        system.load_functions("dynamics", "checked", "position", "velocity")
-        system.x[:] = system.pack(loop.q, loop.v, None, loop.time)
-        return StateContactTable(system, contact_elements(system), contact_names(system)).onsets(blocks, a)
+    def forces(self, asked: list[int], directions: Array) -> tuple[int, StateAnswer]:
+        """Return how the kernel of forces at a state ended, and its answer, see `StateContactTable.find`."""
+        system = self.loop.system
+        if self._table is None or self._near is not system.near:
+            own = system.copy()  # ranks and answers of the run stay as they are
+            own.load_functions("dynamics", "checked", "position", "velocity")
+            self._table, self._near = (
+                StateContactTable(own, contact_elements(own), contact_names(own)),
+                system.near,
+            )
+        if self.look([0]) < 0:
+            return NOT_FINITE, self._table.view(np.zeros(0))
+        self._table.work.x[:] = self.loop.x
+        code, self._answer = self._table.find(asked, directions)
+        return code, self._answer
 
+    def shared_delassus(self, blocks: list[int]) -> Array:
+        """Return W (m, m) of the rows of blocks in units, with the springs along normal forces of the last `forces`."""
+        answer = self._answer
+        rows = [int(answer.start[k]) + j for k in blocks for j in range(self.sizes[k])]
+        return self._table.sprung[np.ix_(rows, rows)]
 
-def is_moved(responses: Array, accelerations: Array) -> Array:
-    """Return a mask of the rows that move, under forces on themselves or without, by more than rounding.
-
-    The arguments are the diagonal of W and the accelerations without these forces; both are zero for rows held by the
-    constraints.
-    """
-    responses, accelerations = np.abs(responses), np.abs(accelerations)
-    moved: Array = responses > NO_COMPLIANCE * responses.max(initial=0.0)
-    return moved | (accelerations > NO_ACCELERATION * accelerations.max(initial=0.0))
+    def no_forces(self, code: int, answer: StateAnswer) -> SolveError:
+        """Return the error that says why there are no forces."""
+        found = without_forces(ContactForces(self._table.elements, self._table.names, answer), code)
+        return found.status.error(self.loop.system.name, found.reason)

@@ -3,38 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sarrus.base.arrays import Array
-from sarrus.base.errors import SolveError
 from sarrus.dynamics.impacts.collisions import Collisions
-from sarrus.dynamics.optimize.redundant_forces import on_springs, share
-from sarrus.kernels.contact.tolerances import RESTICK_SPEED, SLIDING_ACCELERATION, UNLOADED
+from sarrus.dynamics.optimize.redundant_forces import share
+from sarrus.kernels.contact.tolerances import RESTICK_SPEED, UNLOADED
 from sarrus.kernels.integrate.tolerances import COUPLED_CONTACTS
 from sarrus.kernels.linalg import dense
 from sarrus.kernels.linalg.ranked import ranked
 from sarrus.kernels.linalg.tolerances import FINE_RANK_CUT
 from sarrus.kernels.memory import layout as la
 from sarrus.kernels.memory.contact_layout import OPEN, SLIDING, STICKING
+from sarrus.kernels.memory.state_contacts_layout import (
+    FOUND,
+    IDLE,
+    IMPOSSIBLE,
+    LEFT_OUT,
+    NOT_FINITE,
+    RESTS,
+    SLIDES_ALONG,
+    STAYS,
+    StateAnswer,
+)
 from sarrus.kernels.platform.c_function import mode_acceleration
-from sarrus.motion.contacts.contact_probe import ContactProbe, is_moved
+from sarrus.motion.contacts.contact_probe import ContactProbe
 from sarrus.motion.contacts.tolerances import (
-    BEGINNING_ROUNDS,
     CRITICAL_FRICTION,
     NEARLY_CRITICAL_FRICTION,
     PRESSED,
     REVERSED_SLIP,
-    SAME_BEGINNING,
     SLIDING_BACK,
     SPENT_FRICTION,
     TURNED_SLIP,
 )
 
 if TYPE_CHECKING:
-    from sarrus.dynamics.optimize.contact_problem import ContactSolution
     from sarrus.motion.loop.contact_run import ContactRun
     from sarrus.motion.loop.time_loop import TimeLoop
 
@@ -49,15 +55,13 @@ class ModeSearch:
         self.contacts, self.unilateral = probe.contacts, probe.unilateral
         self.sizes, self.first = probe.sizes, probe.first
         self.modes, self.directions = contact_run.modes, contact_run.directions
-        self._unmoved: list[int] = []  # what neither moves nor is moved by forces on it
-        self._sprung = False  # whether normal forces are those on springs
+        self._jammed: list[int] = []  # what slides and jams: no forces let it slide on (Painlevé)
 
     def settle(self, resting: list[int], before: Array) -> None:
         """Find what of the blocks that neither approach nor leave, and of dry friction, sticks or slides."""
-        self.modes[: self.unilateral] = OPEN
+        self.modes[: self.unilateral], self._jammed = OPEN, []
         if not resting and self.unilateral == len(self.modes):
             return
-        self._unmoved = []
         work = self.contact_run.work
         velocity, dry = work.velocity.copy(), range(self.unilateral, len(self.modes))
         turned = self._turned(velocity, before)
@@ -68,24 +72,60 @@ class ModeSearch:
             self.probe.look([])
             velocity = work.velocity.copy()
             turned = self._turned(velocity, before)
-        held, on = [], self._sliding_on(velocity, before, turned)
-        for k in dry:
-            row, moving = self.first[k], on[k]
-            self.modes[k] = SLIDING if moving else STICKING
-            self.directions[row] = np.sign(velocity[row])
-            held += [] if moving else [k]
-        going = {k for k in resting if on[k]}
-        coefficients = {
-            k: self.contact_run.static[k] if k < self.contacts and k not in going else self.probe.friction(k)
-            for k in resting
-        }
-        if resting or held:
-            while self._loosened(resting, held, going, velocity, coefficients):
-                pass
+        on = self._sliding_on(velocity, before, turned)
+        asked = [LEFT_OUT] * len(self.modes)
+        for k in [*resting, *dry]:
+            own = self.probe.surface(k)
+            reversed_slip = dense.dot(
+                velocity[own], self.directions[own]
+            ) < -REVERSED_SLIP * self.probe.still(k)
+            stays = k < self.contacts and before[k] == SLIDING and reversed_slip
+            asked[k] = SLIDES_ALONG if on[k] else STAYS if stays else RESTS
+        if self._load_modes(asked, velocity):
+            held = [k for k in dry if self.modes[k] == STICKING]
             self._let_rub(resting, held)
             self._ease(resting)
-        self._verify()
-        self._slip_at_rest(velocity, before)
+            self._verify()
+
+    def _load_modes(self, asked: list[int], velocity: Array) -> bool:
+        """Write modes, slip directions and forces of the laws at the state; return False where there are none.
+
+        What is ``asked`` of each block is of `kernels.memory.state_contacts_layout`. What rests, but slides after all,
+        slides along its velocity if this is more than still.
+        """
+        slips = [self.probe.slip(velocity, k) for k in range(len(self.modes))]
+        moving = [slip > self.probe.still(k) for k, slip in enumerate(slips)]
+        for _ in range(len(asked) + 1):
+            for k in np.flatnonzero(np.array(asked) == SLIDES_ALONG).tolist():
+                own = self.probe.surface(k)
+                self.directions[own] = velocity[own] / (slips[k] or 1.0)
+            code, answer = self.probe.forces(asked, self.directions)
+            if code != FOUND:
+                return self._refuse(code, answer)
+            modes = answer.modes.astype(int)
+            late = [
+                k
+                for k, mode in enumerate(modes)
+                if mode == SLIDING and asked[k] in (RESTS, STAYS) and moving[k]
+            ]
+            if not late:
+                break
+            for k in late:
+                asked[k] = SLIDES_ALONG
+        smooth = [k for k in range(self.contacts) if self.sizes[k] > 1 and self.probe.friction(k) == 0.0]
+        modes[[k for k in smooth if modes[k] == STICKING]] = SLIDING
+        self.modes[:], self.directions[:] = modes, answer.directions
+        self.contact_run.start_forces[:] = answer.forces
+        return True
+
+    def _refuse(self, code: int, answer: StateAnswer) -> bool:
+        """Note what jams; return False. Raises `SolveError` where nothing jams and no forces obey the laws."""
+        self._jammed = (
+            np.flatnonzero(answer.ambiguous[: self.contacts] != 0.0).tolist() if code == IMPOSSIBLE else []
+        )
+        if code in (NOT_FINITE, IDLE) or self._jammed:
+            return False
+        raise self.probe.no_forces(code, answer)
 
     def _turned(self, velocity: Array, before: Array) -> list[int]:
         """Return the blocks that slid and are slow, and have passed zero: their slip is no longer along its direction.
@@ -129,81 +169,6 @@ class ModeSearch:
         ends = np.cumsum([self.sizes[k] for k in others]).tolist()
         return [k for k, end in zip(others, ends) if moved[end - self.sizes[k] : end].any()]
 
-    def _loosened(
-        self,
-        resting: list[int],
-        held: list[int],
-        going: set[int],
-        velocity: Array,
-        coefficients: dict[int, float],
-    ) -> bool:
-        """Solve for accelerations and note the modes; True where a contact breaks loose, whose coefficient is then
-        that of sliding."""
-        contact_run, blocks = self.contact_run, [*resting, *held]
-        rows, at, start = self.probe.rows(blocks), {}, 0
-        for k in blocks:
-            at[k], start = start, start + self.sizes[k]
-        if self.probe.look(rows) < 0:  # something is no number, which the run will say
-            return False
-        given = contact_run.work.given[: len(rows)].copy()
-        moved = is_moved(np.diag(self.probe.delassus(len(rows))), given)
-        tails = {k: slice(at[k] + (k < self.unilateral), at[k] + self.sizes[k]) for k in blocks}
-        self._unmoved = [k for k, tail in tails.items() if not moved[tail].any()]
-        fast = SLIDING_ACCELERATION * np.abs(given).max(initial=0.0)
-        for k in going:
-            own, slip = self.probe.surface(k), self.probe.slip(velocity, k)
-            self.directions[own] = velocity[own] / slip
-            given[at[k] + 1 : at[k] + self.sizes[k]] += fast * self.directions[own]
-        contacts = [(self.sizes[k], coefficients[k]) for k in resting]
-        limits = [(1, contact_run.limits[k - self.unilateral]) for k in held]
-        found = self._answer([at[k] for k in resting if k < self.contacts], rows, given, contacts, limits)
-        least = UNLOADED * np.abs(found.forces).max(initial=0.0)
-        contact_run.start_forces[:], contact_run.start_forces[rows] = 0.0, found.forces
-        for k, mode in zip(blocks, found.modes):
-            force = found.forces[at[k] : at[k] + self.sizes[k]]
-            if k >= self.unilateral:
-                self.modes[k] = SLIDING if int(mode) == SLIDING else STICKING
-                if self.modes[k] == SLIDING:
-                    self.directions[self.first[k]] = np.sign(found.velocities[at[k]])
-                continue
-            slides = k in going or (int(mode) == SLIDING and self.sizes[k] > 1)
-            self.modes[k] = OPEN if force[0] <= least else SLIDING if slides else STICKING
-            if self.modes[k] == SLIDING and k not in going:
-                if coefficients[k] > self.probe.friction(k):
-                    coefficients[k] = self.probe.friction(k)
-                    return True
-                own, way = self.probe.surface(k), found.velocities[at[k] + 1 : at[k] + self.sizes[k]]
-                if self.probe.slip(velocity, k) > self.probe.still(k):  # it slides on after all
-                    way = velocity[own]
-                self.directions[own] = way / dense.norm(way)
-        self._turn([k for k in resting if self.modes[k] == SLIDING and k not in going])
-        return False
-
-    def _answer(
-        self,
-        normals: list[int],
-        rows: list[int],
-        given: Array,
-        contacts: list[tuple[int, float]],
-        dry: list[tuple[int, float]],
-    ) -> ContactSolution:
-        """Return forces that obey the laws for accelerations, with W of ``rows`` as it was looked at.
-
-        Normal forces that statics does not determine are those on equal springs, so that they follow from the state
-        alone, unless one would have to pull then.
-        """
-        delassus = self.probe.delassus(len(rows))
-        sprung = on_springs(delassus, normals)
-        self._sprung = sprung is not None
-        if sprung is not None:
-            with suppress(SolveError):
-                found = self.contact_run.answer(sprung, rows, given, contacts, dry)
-                pushes = found.forces[normals]
-                if pushes.min() > UNLOADED * pushes.max():
-                    return found
-        self._sprung = False
-        return self.contact_run.answer(delassus, rows, given, contacts, dry)
-
     def _ease(self, resting: list[int]) -> None:
         """Share the forces of redundant rows anew, where something sticks with all of its friction."""
         static, begun = self.contact_run.static, self.contact_run.start_forces
@@ -211,15 +176,10 @@ class ModeSearch:
             k for k in resting if self.modes[k] == STICKING and (self.sizes[k] == 1 or static[k] > 0.0)
         ]
         rows = self.probe.rows(sticking)
-        if not any(self._slips(k, begun, SPENT_FRICTION) for k in sticking) or self.probe.look(rows) < 0:
+        if not any(self._slips(k, begun, SPENT_FRICTION) for k in sticking):
             return
         sizes, coefficients = [self.sizes[k] for k in sticking], [static[k] for k in sticking]
-        delassus, first = self.probe.delassus(len(rows)), np.cumsum([0, *sizes[:-1]])
-        if self._sprung:  # normal forces stay as they are
-            normals = [int(i) for i, k in zip(first, sticking) if k < self.contacts]
-            sprung = on_springs(delassus, normals)
-            delassus = delassus if sprung is None else sprung
-        begun[rows] = share(delassus, begun[rows], sizes, coefficients)
+        begun[rows] = share(self.probe.shared_delassus(sticking), begun[rows], sizes, coefficients)
 
     def _let_rub(self, resting: list[int], held: list[int]) -> None:
         """Have dry friction keep its limit, next to which it is, where other rows hold its joint and take the load."""
@@ -235,71 +195,9 @@ class ModeSearch:
                 self.modes[k], self.directions[own] = SLIDING, -np.sign(begun[own])
                 blocks.remove(k)
 
-    def _turn(self, beginning: list[int]) -> None:
-        """Find the directions in which contacts begin to slide: those of their accelerations."""
-        velocity = self.contact_run.work.velocity
-        spatial = [
-            k for k in beginning
-            if self.sizes[k] > 2
-            and self.probe.friction(k) > 0.0
-            and self.probe.slip(velocity, k) <= self.probe.still(k)
-        ]  # fmt: skip
-        least, begun, first, change = self._least(), self.directions.copy(), np.inf, 0.0
-        for _ in range(BEGINNING_ROUNDS if len(spatial) == 1 else 0):  # several: see `_begin_together`
-            a, first, change = self._acceleration(), min(first, change or np.inf), 0.0
-            if a is None:
-                return
-            for k in spatial:
-                own = self.probe.surface(k)
-                way = self._along(range(own.start, own.stop), a)
-                size = dense.norm(way)
-                if size > least:
-                    change = max(change, float(np.abs(way / size - self.directions[own]).max()))
-                    self.directions[own] = way / size
-            if change < SAME_BEGINNING:
-                return
-        if change >= first:  # in circles
-            self.directions[:] = begun
-
-    def _slip_at_rest(self, velocity: Array, before: Array) -> None:
-        """Have what the constraints hold, and rubs, slide as it does a moment later, as at a dead centre.
-
-        What slid and turned round has come to rest.
-        """
-        contact_run, blocks = self.contact_run, list[int]()
-        for k in self._unmoved:
-            own, dry = self.probe.surface(k), k >= self.unilateral
-            turned = dense.dot(velocity[own], self.directions[own]) < -REVERSED_SLIP * self.probe.still(k)
-            rubs = contact_run.limits[k - self.unilateral] if dry else self.probe.friction(k)
-            if self.modes[k] == STICKING and rubs > 0.0 and not (before[k] == SLIDING and turned):
-                blocks.append(k)
-        a = self._acceleration() if blocks else None
-        if a is None:
-            return
-        ways = self.probe.slip_onsets(blocks, a)
-        for k, way in zip(blocks, ways):
-            if way.any():
-                self.modes[k], self.directions[self.probe.surface(k)] = SLIDING, way
-
     def pressed(self, resting: list[int]) -> list[int]:
         """Return which of the blocks that rest go into what they touch, as no force prevents it (Painlevé)."""
-        opened = [k for k in resting if self.modes[k] == OPEN]
-        a = self._acceleration() if opened else None
-        if a is None:
-            return []
-        rates, least = self._along([int(self.first[k]) for k in opened], a), self._least()
-        return self._free([k for k, rate in zip(opened, rates) if rate < -least])
-
-    def _free(self, blocks: list[int]) -> list[int]:
-        """Return those of blocks that the constraints do not hold: of these all that moves is rounding."""
-        if not blocks or self.probe.look([int(self.first[k]) for k in blocks]) < 0:
-            return blocks
-        given, own = self.contact_run.work.given, np.diag(self.probe.delassus(len(blocks)))
-        return [
-            k
-            for k, bias, compliance_column in zip(blocks, given, own)
-            if compliance_column != 0.0 or bias != 0.0
-        ]
+        return [k for k in resting if k in self._jammed]
 
     def _acceleration(self) -> Array | None:
         """Return the acceleration with the modes as they are, None where there is none."""
@@ -343,15 +241,15 @@ class ModeSearch:
                 return
 
     def _begin_together(self, kept: set[int], tried: set[tuple[int, ...]]) -> bool:
-        """Find which of several contacts that rest, with next to all of their friction, slide, and whither.
+        """Find which of the contacts that rest with next to all of their friction slide, and in which direction.
 
-        Those that do not are ``kept``. False where there are not several, or they were ``tried`` before.
+        Those that do not slide are ``kept``. False where there are none, or they were ``tried`` before.
         """
         velocity, forces = self.contact_run.work.velocity, self.contact_run.forces
         resting = [
             k for k in range(self.contacts)
             if self.modes[k] != OPEN
-            and self.sizes[k] > 2
+            and self.sizes[k] > 1
             and self.probe.friction(k) > 0.0
             and self.probe.slip(velocity, k) <= self.probe.still(k)
         ]  # fmt: skip
@@ -365,7 +263,7 @@ class ModeSearch:
         }
         near = [k for k in sticking if self._slips(k, forces, spent[k])]
         members = sorted([*sliding, *near])
-        if len(members) < 2 or tuple(members) in tried:
+        if not members or tuple(members) in tried:
             return False
         if not sliding and not any(self._slips(k, forces) for k in near):
             return False
@@ -405,7 +303,6 @@ class ModeSearch:
             if dense.dot(way, self.directions[own]) < -self._least():
                 self.modes[k] = STICKING
                 kept.add(k)
-        self._turn([k for k in critical if self.modes[k] == SLIDING])
         return bool(critical)
 
     def _slips(self, k: int, found: Array, spent: float = CRITICAL_FRICTION) -> bool:

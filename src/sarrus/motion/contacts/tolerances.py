@@ -49,12 +49,6 @@ IDLE_PHASES = 4
 # half of where event functions end a phase.
 REVERSED_SLIP = 0.5 * SLACK_OF_SPEEDS
 
-# [rounds] Rounds in which directions of what begins to slide are found.
-BEGINNING_ROUNDS = 20
-
-# [1, of the length 1] Directions that change by less are found.
-SAME_BEGINNING = 1e-12
-
 # [s] Length of a last step of zero length, by which accelerations of contacts are divided.
 SHORTEST_LAST_STEP = 1e-9
 
