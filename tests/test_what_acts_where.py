@@ -102,10 +102,14 @@ def freedoms(system: sr.System) -> tuple[object, ...]:
     return found.dof, () if found.contacts is None else found.contacts.closed
 
 
+def hold(system: sr.System) -> control.ProjectedInverseDynamics:
+    """Return a law that lets the block neither rise nor fall."""
+    return control.ProjectedInverseDynamics(system, ["z", "x"], [0.0, 0.0], damping=0.0)
+
+
 def law(system: sr.System) -> np.ndarray:
     """Return the controls of a law that lets the block neither rise nor fall."""
-    path = control.ProjectedInverseDynamics(system, ["z", "x"], [0.0, 0.0], damping=0.0)
-    return path(Q, V)
+    return hold(system)(Q, V)
 
 
 def environment(system: sr.System) -> np.ndarray:
@@ -135,8 +139,11 @@ def single(system: sr.System, **more: object) -> np.ndarray:
 
 
 def exported(system: sr.System, function: str, folder: Path) -> str:
-    """Return the description of a function in C."""
-    sr.export.c_code(system, folder, [function], name="probe", q=Q)
+    """Return the description of a function, or of a law, in C."""
+    if function == "law":
+        sr.export.c_code(hold(system), folder, name="probe")
+    else:
+        sr.export.c_code(system, folder, [function], name="probe", q=Q)
     header = " ".join((folder / "probe.h").read_text().replace("*", " ").split())
     return header[header.index("Left out:") :] if "Left out:" in header else "all"
 
@@ -188,6 +195,7 @@ ROWS: dict[str, tuple[list[Callable[[sr.System], object]], list[object]]] = {
 }
 IN_C = {
     "C: `forward_dynamics`, `inverse_dynamics`, `step`": ("forward_dynamics", "inverse_dynamics", "step"),
+    "C and FMI: laws": ("law",),
     "C: `contact_step`": ("contact_step",),
 }
 
