@@ -332,13 +332,16 @@ def test_friction_at_a_wrap_is_kept_in_documents_and_refused_where_it_has_no_mea
 @pytest.mark.parametrize("friction", [0.0, 0.3])
 @pytest.mark.parametrize("options", [{}, {"dt": 2e-3, "method": "moreau-jean"}])
 def test_a_load_that_passes_under_its_post_is_told(friction: float, options: dict[str, Any]) -> None:
-    """Its length jumps from wound to straight there: every such run names the rope, the wrap and the time."""
+    """Its length jumps from wound to straight there: every such run names the rope, the wrap and the time.
+
+    The rope is then 1.46 m too long for its limit, so that a run may end there or go on, without a meaning.
+    """
     system = scenes.swinging_load(friction, 1.2)
     q, v = scenes.taut_swing(0.0), np.array([0.0, -2.0, 0.0])
     before = sr.simulate(system, q, v, duration=0.08, **options)
     assert before.status.ok
     run = sr.simulate(system, q, v, duration=0.3, throw=False, **options)
-    assert run.status is sr.Status.INACCURATE
+    assert run.status in (sr.Status.INACCURATE, sr.Status.SWITCHING_FAILED)
     assert "the path of tendon 'rope' jumps by 2.4" in run.message
     assert "at t = 0.102" in run.message
     assert "opposite the side point" in run.message

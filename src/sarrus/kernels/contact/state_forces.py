@@ -27,6 +27,7 @@ from sarrus.kernels.contact.tolerances import (
     DETERMINED_PIVOT,
     NO_ACCELERATION,
     NO_COMPLIANCE,
+    REFINED_RESIDUAL,
     RESIDUAL_AT_ROUNDING,
     RESIDUAL_OF_SHARED_FORCES,
     SAME_SLIP,
@@ -220,7 +221,7 @@ def _weigh(table: Table, m: int, answer: StateAnswer, room: StateRoom):
 @internal
 def _find_by_modes(table: Table, x: StateContacts, m: int, answer: StateAnswer, room: StateRoom):
     """Write the least forces of the modes, with friction exactly against the slip; return the residual of the laws."""
-    left = np.inf
+    left, c = np.inf, 0
     for _ in range(SLIP_ROUNDS):
         c = load_ways(table, m, answer, room)
         copy(room.known, room.scaled, m)
@@ -233,6 +234,12 @@ def _find_by_modes(table: Table, x: StateContacts, m: int, answer: StateAnswer, 
                 change = max(change, _turn(table, answer, room, k))
         if change <= SAME_SLIP or not left < np.inf:
             break
+    if (
+        RESIDUAL_AT_ROUNDING < left <= REFINED_RESIDUAL and c > 0
+    ):  # rows of one unit may differ by many decades: rolling
+        copy(room.scaled, room.known, m)
+        if _solve_ways(table, x, m, c, answer, room):
+            left = _residual(table, m, answer, room)
     return left
 
 

@@ -89,6 +89,10 @@ RESIDUAL_ACCEPTED = 1e-10
 # [1, of the largest term of a law of contact] A residual at which rounding may end the iterations.
 RESIDUAL_AT_ROUNDING = 2e-11
 
+# [1, of the largest term of a law of contact] Forces of given modes with a residual from rounding to here are refined
+# by the residuals of their rows: compliances of one contact may differ by many decades (lengths of rolling friction).
+REFINED_RESIDUAL = 1e-3
+
 # [1, of the largest term of a law of contact] Many contacts between geometries may have this residual where
 # nothing solves them better; the run says so.
 RESIDUAL_OF_MANY = 1e-4
