@@ -355,7 +355,10 @@ class _Pass:
         return tangent.forces
 
     def closing(self, end: Point) -> Point:
-        """Return the end with the gaps of contacts closed that push and do not rebound."""
+        """Return the end with the gaps of contacts closed that push and do not rebound.
+
+        Rows, matrix and ridge are those of `sarrus.kernels.contact.closing_gaps.factor_chosen`, called by time steps.
+        """
         record, flow, elements = self.record, self.flow, contact_elements(self.flow.work)
         chosen = [
             i

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from sarrus.kernels.algebra import factor as fa
 from sarrus.kernels.algebra.retraction import retract
 from sarrus.kernels.algebra.vectors import add, axpy, copy, copy_scaled, fill, is_finite
+from sarrus.kernels.contact.closing_gaps import factor_chosen, solve_chosen
 from sarrus.kernels.contact.geometry_rows import keep_contacts, meet, note_way, rows_now
 from sarrus.kernels.contact.islands import close_gaps
 from sarrus.kernels.contact.rows import (
@@ -444,27 +444,13 @@ def _correct(table: Table, h: float, m: int, state: Floats, work: ContactWork):
     else:
         for i in range(count):
             work.velocity[i] = gaps[int(rows[i])]
-        if not _close_gaps(count, m, work):
+        if not factor_chosen(work.delassus, m, rows, count, 0.0, CORRECTION_RIDGE, work.matrix):
             return False
+        solve_chosen(work.matrix, count, work.velocity)
         fill(work.way, 0.0, nv)
         for i in range(count):
             add_response(table, work, int(work.which[int(rows[i])]), work.velocity[i], work.way)
     retract(table, state, work.way, work.scratch)
-    return True
-
-
-@internal
-def _close_gaps(count: int, m: int, work: ContactWork):
-    """Replace ``count`` gaps in work.velocity by forces that close them; return False if W is singular."""
-    matrix, rows = work.matrix, work.left
-    for i in range(count):
-        for j in range(count):
-            matrix[i * count + j] = work.delassus[int(rows[i]) * m + int(rows[j])]
-        matrix[i * (count + 1)] *= 1.0 + CORRECTION_RIDGE
-    if not fa.cholesky_ltl(matrix, count):
-        return False
-    fa.solve_l_transposed(matrix, count, work.velocity)
-    fa.solve_l(matrix, count, work.velocity)
     return True
 
 
