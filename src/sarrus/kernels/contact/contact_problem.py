@@ -90,9 +90,9 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
         left = solve_by_parts(table, work, m, blocks, level, enough, good, target)
     else:
         left = _solve_whole(table, work, m, blocks, level, enough, target)
-        if (
-            not rough and not left <= CONTACT_RESIDUAL
-        ):  # the given forces may press against each other far too much
+        large = fr.length(work.best, m) >= UNBOUNDED_FORCE
+        if not rough and (large or not left <= CONTACT_RESIDUAL):
+            # the given forces may press against each other far too much
             fill(table.forces, 0.0, m)
             _scale(table, work, table.delassus, m, blocks, 1.0)
             left = _solve_whole(table, work, m, blocks, level, enough, target)

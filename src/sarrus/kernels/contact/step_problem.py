@@ -8,7 +8,16 @@ from sarrus.kernels.algebra.vectors import axpy, dot, is_finite
 from sarrus.kernels.contact.compliance import find_columns
 from sarrus.kernels.contact.inconsistent_drift import find_inconsistent_drift
 from sarrus.kernels.contact.islands import BEGINNINGS, keep_rows, solve_islands
-from sarrus.kernels.contact.rows import along, free_response, is_held, is_still, turn_of, turns_round
+from sarrus.kernels.contact.rows import (
+    along,
+    free_response,
+    is_held,
+    is_still,
+    scale_of_row,
+    still_speed,
+    turn_of,
+    turns_round,
+)
 from sarrus.kernels.contact.step_impact import add_impact, strike
 from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, STICKING_COMPLIANCE, UNLOADED
 from sarrus.kernels.memory import contact_layout as tl
@@ -70,12 +79,37 @@ def _soften(m: int, first: int, work: ContactWork):
 @internal
 def _turn_together(m: int, work: ContactWork):
     """Subtract from the velocities of rows the part of their drift that no motion has, which no impulse cancels."""
-    ridge = 0.0
-    for i in range(m):
-        ridge = max(ridge, DRIFT_RIDGE * work.delassus[i * (m + 1)])
-    if find_inconsistent_drift(work.delassus, work.turn, ridge, work.matrix, work.left, m):
+    if find_inconsistent_drift(work.delassus, work.turn, _drift_ridge(m, work), work.matrix, work.left, m):
         axpy(-1.0, work.left, work.given, m)
         axpy(-1.0, work.left, work.turn, m)
+
+
+@internal
+def _drift_ridge(m: int, work: ContactWork):
+    """Return the ridge ρ on the diagonal of W that tells velocities that no motion has."""
+    largest = 0.0
+    for i in range(m):
+        largest = max(largest, work.delassus[i * (m + 1)])
+    return DRIFT_RIDGE * largest
+
+
+@internal
+def _remove_rounding(table: Table, x: Floats, m: int, work: ContactWork):
+    """Subtract the part of the velocities of rows that no motion has, if it is zero; return False otherwise.
+
+    Velocities of redundant rows at rest are rounding, which no impulse cancels, whatever dry friction can take. A part
+    of at most the stick speed is zero.
+    """
+    if not find_inconsistent_drift(
+        work.delassus, work.given, _drift_ridge(m, work), work.matrix, work.left, m
+    ):
+        return False
+    still = still_speed(table, x + table.nq)
+    for i in range(m):
+        if not abs(work.left[i]) <= still * scale_of_row(table.contact_table, int(work.which[i])):
+            return False
+    axpy(-1.0, work.left, work.given, m)
+    return True
 
 
 @internal
@@ -264,6 +298,8 @@ def find_impulses(
         contact_table.failed = tl.NOT_SOLVED
         return -1
     solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    if not solved and contact_table.dry > 0 and _remove_rounding(table, x, m, work):
+        solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if solved and _may_stick(table, x, h, m, work):
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     while solved and _breaks_loose(contact_table, m, work):
