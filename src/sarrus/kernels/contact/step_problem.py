@@ -19,7 +19,7 @@ from sarrus.kernels.contact.rows import (
     turns_round,
 )
 from sarrus.kernels.contact.step_impact import add_impact, strike
-from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, STICKING_COMPLIANCE, UNLOADED
+from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, NULL_RIDGE, STICKING_COMPLIANCE, UNLOADED
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
@@ -79,34 +79,36 @@ def _soften(m: int, first: int, work: ContactWork):
 @internal
 def _turn_together(m: int, work: ContactWork):
     """Subtract from the velocities of rows the part of their drift that no motion has, which no impulse cancels."""
-    if find_inconsistent_drift(work.delassus, work.turn, _drift_ridge(m, work), work.matrix, work.left, m):
+    ridge = 0.0
+    for i in range(m):
+        ridge = max(ridge, DRIFT_RIDGE * work.delassus[i * (m + 1)])
+    if find_inconsistent_drift(work.delassus, work.turn, ridge, work.matrix, work.left, m):
         axpy(-1.0, work.left, work.given, m)
         axpy(-1.0, work.left, work.turn, m)
 
 
 @internal
-def _drift_ridge(m: int, work: ContactWork):
-    """Return the ridge ρ on the diagonal of W that tells velocities that no motion has."""
-    largest = 0.0
-    for i in range(m):
-        largest = max(largest, work.delassus[i * (m + 1)])
-    return DRIFT_RIDGE * largest
+def _remove_inconsistent_velocity(table: Table, x: Floats, m: int, work: ContactWork):
+    """Subtract the part of the velocities of rows that no motion has; return False if rows of contacts have it.
 
-
-@internal
-def _remove_rounding(table: Table, x: Floats, m: int, work: ContactWork):
-    """Subtract the part of the velocities of rows that no motion has, if it is zero; return False otherwise.
-
-    Velocities of redundant rows at rest are rounding, which no impulse cancels, whatever dry friction can take. A part
-    of at most the stick speed is zero.
+    Redundant rows of dry friction have such a part, since loops are closed at another place of the step, and at rest by
+    rounding. No impulse cancels it, whatever dry friction can take. In rows of contacts a part of at most the stick
+    speed is zero.
     """
-    if not find_inconsistent_drift(
-        work.delassus, work.given, _drift_ridge(m, work), work.matrix, work.left, m
+    ridge = np.inf
+    for i in range(m):
+        ridge = min(ridge, NULL_RIDGE * work.delassus[i * (m + 1)])
+    if not (
+        ridge > 0.0
+        and find_inconsistent_drift(work.delassus, work.given, ridge, work.matrix, work.left, m)
+        and is_finite(work.left, m)
     ):
         return False
     still = still_speed(table, x + table.nq)
     for i in range(m):
-        if not abs(work.left[i]) <= still * scale_of_row(table.contact_table, int(work.which[i])):
+        if work.owner[i] >= 0.0 and abs(work.left[i]) > still * scale_of_row(
+            table.contact_table, int(work.which[i])
+        ):
             return False
     axpy(-1.0, work.left, work.given, m)
     return True
@@ -298,7 +300,7 @@ def find_impulses(
         contact_table.failed = tl.NOT_SOLVED
         return -1
     solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
-    if not solved and contact_table.dry > 0 and _remove_rounding(table, x, m, work):
+    if not solved and contact_table.dry > 0 and _remove_inconsistent_velocity(table, x, m, work):
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if solved and _may_stick(table, x, h, m, work):
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
