@@ -341,6 +341,17 @@ def test_redundant_dry_friction_stops_a_loop(tmp_path: Path, loss: float) -> Non
         assert np.abs(runs.final_v).max() <= 1e-20
 
 
+def test_a_quadruped_with_dry_friction_that_needs_another_unit_of_forces(tmp_path: Path) -> None:
+    """Driven hard: the contact problem of one step has no answer from any start in the usual unit of forces."""
+    system, q, v = falling(64, 0.1, tmp_path)
+    u = np.random.default_rng(2).normal(0, 1.0, (64, 200, len(system.mechanism.actuators)))[32:33, :130]
+    run = sr.rollout(
+        system, q[32:33], v[32:33], u=u, duration=0.26, dt=2e-3, every=130, method="moreau-jean",
+        side_by_side=False, progress=False,
+    )  # fmt: skip
+    assert run.status[0].ok
+
+
 def test_rebounds_have_the_height_of_newtons_law() -> None:
     """A step tells the time of a hit by its length, so speeds before and after it by g dt."""
     system, dt = point(0.4, restitution=0.5), 1e-4

@@ -22,6 +22,7 @@ from sarrus.kernels.contact.sparse_problem import sparse_speeds
 from sarrus.kernels.contact.tolerances import (
     DEPENDENT_CONTACT_PIVOT,
     FEW_ROWS,
+    FURTHER_STRETCHES,
     LEAST_RIDGE,
     MOST_RIDGE,
     MOST_SHARING_RIDGE,
@@ -96,6 +97,11 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
             fill(table.forces, 0.0, m)
             _scale(table, work, table.delassus, m, blocks, 1.0)
             left = _solve_whole(table, work, m, blocks, level, enough, target)
+            for stretch in FURTHER_STRETCHES:  # other units of forces
+                if left <= CONTACT_RESIDUAL:
+                    break
+                _scale(table, work, table.delassus, m, blocks, stretch)
+                left = _solve_whole(table, work, m, blocks, level, enough, target)
     facts.residual = left
     largest = _write(table, work, m)
     lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)
