@@ -313,6 +313,45 @@ def test_dry_friction_of_redundant_joints_of_a_loop(tmp_path: Path) -> None:
     np.testing.assert_allclose(lanes.q, alone.q, rtol=0, atol=1e-9)
 
 
+@pytest.mark.parametrize("loss", [0.02, 2.0, 2e3, 2e6])
+def test_redundant_dry_friction_stops_a_loop(tmp_path: Path, loss: float) -> None:
+    """A five-bar without gravity comes to rest by its four joints, whose limits are small or large, and stays there.
+
+    Dry friction only takes energy: v = 0 to rounding as soon as the limits can take the momentum.
+    """
+    file = tmp_path / "five_bar.xml"
+    text = Path("models/five_bar.xml").read_text().replace("<option ", '<option gravity="0 0 0" ')
+    file.write_text(text.replace('type="hinge"', f'type="hinge" frictionloss="{loss}"'))
+    system = sr.System(sr.load(file))
+    q = system.keyframe("symmetric").q
+    speeds = np.random.default_rng(8).normal(0, 0.5, (8, system.nv))
+    v = np.array([system.project_velocity(q, speed) for speed in speeds])
+    v[0] = 0.0
+    v[1] *= 1e-12
+    runs = sr.rollout(
+        system, np.tile(q, (8, 1)), v, duration=1.0, dt=2e-3, every=50, method="moreau-jean",
+        side_by_side=False, progress=False,
+    )  # fmt: skip
+    assert all(status.ok for status in runs.status)
+    energy = [[state_v @ system.mass_matrix(state_q) @ state_v for state_q, state_v in zip(*run)]
+              for run in zip(runs.q, runs.v)]  # fmt: skip
+    assert (np.diff(energy, axis=1) <= 1e-12).all()
+    assert np.abs(runs.final_v[:2]).max() <= 1e-20
+    if loss >= 2e3:
+        assert np.abs(runs.final_v).max() <= 1e-20
+
+
+def test_a_quadruped_with_dry_friction_that_needs_another_unit_of_forces(tmp_path: Path) -> None:
+    """Driven hard: the contact problem of one step has no answer from any start in the usual unit of forces."""
+    system, q, v = falling(64, 0.1, tmp_path)
+    u = np.random.default_rng(2).normal(0, 1.0, (64, 200, len(system.mechanism.actuators)))[32:33, :130]
+    run = sr.rollout(
+        system, q[32:33], v[32:33], u=u, duration=0.26, dt=2e-3, every=130, method="moreau-jean",
+        side_by_side=False, progress=False,
+    )  # fmt: skip
+    assert run.status[0].ok
+
+
 def test_rebounds_have_the_height_of_newtons_law() -> None:
     """A step tells the time of a hit by its length, so speeds before and after it by g dt."""
     system, dt = point(0.4, restitution=0.5), 1e-4

@@ -22,6 +22,7 @@ from sarrus.kernels.contact.sparse_problem import sparse_speeds
 from sarrus.kernels.contact.tolerances import (
     DEPENDENT_CONTACT_PIVOT,
     FEW_ROWS,
+    FURTHER_STRETCHES,
     LEAST_RIDGE,
     MOST_RIDGE,
     MOST_SHARING_RIDGE,
@@ -90,12 +91,17 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
         left = solve_by_parts(table, work, m, blocks, level, enough, good, target)
     else:
         left = _solve_whole(table, work, m, blocks, level, enough, target)
-        if (
-            not rough and not left <= CONTACT_RESIDUAL
-        ):  # the given forces may press against each other far too much
+        large = fr.length(work.best, m) >= UNBOUNDED_FORCE
+        if not rough and (large or not left <= CONTACT_RESIDUAL):
+            # the given forces may press against each other far too much
             fill(table.forces, 0.0, m)
             _scale(table, work, table.delassus, m, blocks, 1.0)
             left = _solve_whole(table, work, m, blocks, level, enough, target)
+            for stretch in FURTHER_STRETCHES:  # other units of forces
+                if left <= CONTACT_RESIDUAL:
+                    break
+                _scale(table, work, table.delassus, m, blocks, stretch)
+                left = _solve_whole(table, work, m, blocks, level, enough, target)
     facts.residual = left
     largest = _write(table, work, m)
     lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)

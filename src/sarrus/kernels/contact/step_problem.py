@@ -8,9 +8,18 @@ from sarrus.kernels.algebra.vectors import axpy, dot, is_finite
 from sarrus.kernels.contact.compliance import find_columns
 from sarrus.kernels.contact.inconsistent_drift import find_inconsistent_drift
 from sarrus.kernels.contact.islands import BEGINNINGS, keep_rows, solve_islands
-from sarrus.kernels.contact.rows import along, free_response, is_held, is_still, turn_of, turns_round
+from sarrus.kernels.contact.rows import (
+    along,
+    free_response,
+    is_held,
+    is_still,
+    scale_of_row,
+    still_speed,
+    turn_of,
+    turns_round,
+)
 from sarrus.kernels.contact.step_impact import add_impact, strike
-from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, STICKING_COMPLIANCE, UNLOADED
+from sarrus.kernels.contact.tolerances import DRIFT_RIDGE, NULL_RIDGE, STICKING_COMPLIANCE, UNLOADED
 from sarrus.kernels.memory import contact_layout as tl
 from sarrus.kernels.memory import contact_problem_layout as cp
 from sarrus.kernels.memory.contact_layout import ContactTable, ContactWork, Slot
@@ -76,6 +85,33 @@ def _turn_together(m: int, work: ContactWork):
     if find_inconsistent_drift(work.delassus, work.turn, ridge, work.matrix, work.left, m):
         axpy(-1.0, work.left, work.given, m)
         axpy(-1.0, work.left, work.turn, m)
+
+
+@internal
+def _remove_inconsistent_velocity(table: Table, x: Floats, m: int, work: ContactWork):
+    """Subtract the part of the velocities of rows that no motion has; return False if rows of contacts have it.
+
+    Redundant rows of dry friction have such a part, since loops are closed at another place of the step, and at rest by
+    rounding. No impulse cancels it, whatever dry friction can take. In rows of contacts a part of at most the stick
+    speed is zero.
+    """
+    ridge = np.inf
+    for i in range(m):
+        ridge = min(ridge, NULL_RIDGE * work.delassus[i * (m + 1)])
+    if not (
+        ridge > 0.0
+        and find_inconsistent_drift(work.delassus, work.given, ridge, work.matrix, work.left, m)
+        and is_finite(work.left, m)
+    ):
+        return False
+    still = still_speed(table, x + table.nq)
+    for i in range(m):
+        if work.owner[i] >= 0.0 and abs(work.left[i]) > still * scale_of_row(
+            table.contact_table, int(work.which[i])
+        ):
+            return False
+    axpy(-1.0, work.left, work.given, m)
+    return True
 
 
 @internal
@@ -264,6 +300,8 @@ def find_impulses(
         contact_table.failed = tl.NOT_SOLVED
         return -1
     solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
+    if not solved and contact_table.dry > 0 and _remove_inconsistent_velocity(table, x, m, work):
+        solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     if solved and _may_stick(table, x, h, m, work):
         solved = call_kernel(contact_table.solver, problem, work.solver, BEGINNINGS) == cp.SOLVED
     while solved and _breaks_loose(contact_table, m, work):
