@@ -156,7 +156,7 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
 
 @internal
 def _stops_sliding(table: Table, found: Floats, earliest: float):
-    """Return True if a step has to approach ``earliest``, at or next to the stop of a contact with two rows of friction.
+    """Return True if a step is to approach ``earliest``, at or next to the stop of a contact with two rows of friction.
 
     The direction of its friction turns ever faster towards the stop (with rolling friction as a power of the time
     left), and stages at the instant itself are wrong by a part of the slip that is left: of implicit steps, and of all
