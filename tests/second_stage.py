@@ -460,7 +460,10 @@ SECOND_STAGE: dict[str, tuple[str, ...] | None] = {
         "test_no_constant_of_a_module_decides_outside_of_the_tables",
         "test_no_literal_decides_outside_of_the_tables",
     ),
-    "test_untuned_contact_scenes.py": ("test_runs_are_complete_and_obey_the_laws",),
+    "test_untuned_contact_scenes.py": (
+        "test_a_slip_that_nearly_stops_on_redundant_feet_stops_or_turns_once",
+        "test_runs_are_complete_and_obey_the_laws",
+    ),
     "test_units.py": (
         "test_every_shipped_model_is_the_same_in_other_units[bricard, free bodies-1000.0-1.0]",
         "test_every_shipped_model_is_the_same_in_other_units[quadruped-1000.0-1.0]",

@@ -63,3 +63,14 @@ def test_slips_that_begin_next_to_not_at_all_have_a_direction(feet: int, excess:
     forces = found.contacts.forces.reshape(-1, 3)
     for normal, *rub in forces:
         assert np.array(rub) == pytest.approx(-0.5 * normal * way[:2], abs=1e-7 * mass * G)
+
+
+def test_no_foot_pulls_where_the_others_stop() -> None:
+    """A step into the stop of all feet once had one of them pull, and open for 20 ns, from stages beyond the stop."""
+    system, q = plate(21, 5)
+    v = np.zeros(6)
+    v[[0, 1, 5]] = 0.5 * np.random.default_rng(21).normal(size=3)
+    run = sr.simulate(system, q, v, duration=0.3, rtol=1e-8, atol=1e-8, error_estimate=False)
+    assert run.status.ok, run.message
+    pushes = run.contact_forces[:, ::3]
+    assert pushes.min() > -1e-7 * pushes.max()

@@ -67,6 +67,42 @@ def walker(seed: int) -> tuple[sr.System, Array, Array]:
     return system, q, v
 
 
+def blocks(seed: int) -> tuple[sr.System, Array, Array]:
+    """Return a plate on three to five feet which carries one or two blocks on four corners each."""
+    rng = np.random.default_rng(seed)
+    m = sr.Mechanism(f"blocks{seed}")
+    m.add_body("plate", rng.uniform(1.0, 3.0), inertia=rng.uniform(0.02, 0.05, 3) + 0.02)
+    m.add_joint("float", "free", "world", "plate")
+    feet = int(rng.integers(3, 6))
+    for k in range(feet):
+        angle = 2.0 * np.pi * k / feet
+        m.add_contact(
+            f"foot{k}", "plate", (0.4 * np.cos(angle), 0.4 * np.sin(angle), -0.1), friction="coulomb",
+            friction_coefficient=rng.uniform(0.1, 0.8),
+        )  # fmt: skip
+    count = int(rng.integers(1, 3))
+    for b in range(count):
+        name = f"block{b}"
+        m.add_body(name, rng.uniform(0.2, 1.0), inertia=rng.uniform(0.002, 0.0039, 3))
+        m.add_joint(name, "free", "world", name)
+        for i, (x, y) in enumerate(((0.05, 0.05), (0.05, -0.05), (-0.05, 0.05), (-0.05, -0.05))):
+            m.add_contact(
+                f"{name}.{i}", name, (x, y, -0.05), ground="plate", normal=(0, 0, 1), offset=0.02,
+                friction="coulomb", friction_coefficient=rng.uniform(0.1, 0.8),
+                restitution=float(rng.choice([0.0, 0.0, 0.3])),
+            )  # fmt: skip
+    system = sr.System(m)
+    q = system.neutral()
+    q[2] = 0.1 + float(rng.choice([0.0, 0.02]))
+    for b in range(count):
+        drop = rng.uniform(-0.1, 0.1), q[2] + 0.07 + float(rng.choice([0.0, 0.03]))
+        q[7 * (b + 1) : 7 * (b + 1) + 3] = -0.15 + 0.3 * b, *drop
+    v = 0.3 * rng.normal(size=system.nv) * float(rng.choice([0.0, 1.0]))
+    if not v.any():
+        v[[0, 1, 5]] = 0.5 * rng.normal(size=3)
+    return system, q, v
+
+
 # Seeds whose runs once ended in events without end, at a slip that turns, or in a step whose forces of before press
 # against each other, or in which one foot rebounds and others stick; and others.
 RUNS = [(tray, 7), (tray, 63), (tray, 93), (tray, 12), (walker, 7), (walker, 1099)]
@@ -92,3 +128,16 @@ def test_runs_are_complete_and_obey_the_laws(
     if not steps:
         balance = sr.energy_balance(run)
         assert np.abs(balance.residual).max() <= 1e-6 + 10.0 * np.abs(balance.error).max()
+
+
+def test_a_slip_that_nearly_stops_on_redundant_feet_stops_or_turns_once() -> None:
+    """A corner at 1e-8 m/s on a plate on five feet once had an event every 2 ns, each with another direction."""
+    system, q, v = blocks(7047)
+    run = sr.simulate(
+        system, q, v, duration=0.16, method=sr.Stepping(rtol=1e-8, atol=1e-8, max_steps=2000), every=None,
+        error_estimate=False, throw=False,
+    )  # fmt: skip
+    assert run.status.ok, run.message
+    forces, names = run.contact_forces, run.contact_row_names
+    first = [k for k, name in enumerate(names) if name.endswith(".n")]
+    assert forces[:, first].min() >= -1e-8 * np.abs(forces).max()

@@ -90,7 +90,7 @@ def add_slow_rows(contact_table: ContactTable, m: int, work: ContactWork):
 
 @internal
 def steer(contact_table: ContactTable, m: int, count: int, work: ContactWork):
-    """Write the friction of the slow contact over its normal force, −μ d, to ``work.drag``.
+    """Write the friction of the slow contact over its normal force, −μ d, to ``work.drag``; tell if d is found.
 
     The tangential rows of the contact are rows m to ``count`` − 1; ``delassus`` and ``given`` contain all ``count``
     rows. If no direction is found, the drag remains as it was.
@@ -106,7 +106,8 @@ def steer(contact_table: ContactTable, m: int, count: int, work: ContactWork):
         work.velocity[i] = contact_table.start_forces[int(work.which[i])]
     copy(way + 1, own, n)
     axpy(ACROSS_SLIP_RATE, slip + 1, work.given + m, n)
-    if _are_independent(m, count, work) and _find_direction(m, count, normal, mu, work):
+    found = _are_independent(m, count, work) and _find_direction(m, count, normal, mu, work)
+    if found:
         if part > 0.0:
             speed = np.sqrt(dot(slip + 1, slip + 1, n))
             forward = part if dot(slip + 1, way + 1, n) >= 0.0 else -part
@@ -117,6 +118,7 @@ def steer(contact_table: ContactTable, m: int, count: int, work: ContactWork):
             work.begin[j] = weight * own[j]
     for j in range(n):
         work.drag[int(work.which[m + j])] = work.begin[j]
+    return found
 
 
 @internal

@@ -278,18 +278,20 @@ def _load_operator(table: Table, m: int, work: ContactWork):
 def _assemble_steered(table: Table, m: int, work: ContactWork):
     """Write W and the row accelerations of the m held rows; return the rank, −1 on failure.
 
-    The friction direction of a slow contact is found first.
+    The friction direction of a slow contact is found first; ``work.owner`` is −1 at its first row if there is none.
     """
     nv, count = table.nv, add_slow_rows(table.contact_table, m, work)
     rank = _assemble(table, count, work)
     if rank < 0 or count == m:
         return rank
-    steer(table.contact_table, m, count, work)
+    found = steer(table.contact_table, m, count, work)
     normal = int(work.which[int(work.owner[m])])
     for i in range(m, count):
         row = int(work.which[i])
         axpy(work.drag[row], work.response + row * nv, work.response + normal * nv, nv)
     _load_operator(table, m, work)
+    if not found:
+        work.owner[m] = -1.0
     return rank
 
 
@@ -398,7 +400,7 @@ def _note(table: Table, x: Floats, m: int, work: ContactWork):
     if found >= 0:
         tl.slot(contact_table, table.nv, found).facts.power = contact_table.settings.power
     alone = steered_block(contact_table, m, work)
-    steered = int(work.owner[alone]) if alone >= 0 else -1
+    steered = int(work.owner[alone]) if alone >= 0 and work.owner[m] >= 0.0 else -1
     for k in range(contact_table.contacts):
         if contact_table.modes[k] != tl.SLIDING or contact_table.friction[k] == 0.0:
             continue

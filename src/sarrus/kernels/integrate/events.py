@@ -156,18 +156,20 @@ def locate(table: Table, x: Floats, step: Step, request: Any, stages: Stages, wo
 
 @internal
 def _stops_sliding(table: Table, found: Floats, earliest: float):
-    """Return True if a contact with two or more rows of friction stops at ``earliest``, in a step with implicit stages.
+    """Return True if a step is to approach ``earliest``, at or next to the stop of a contact with two rows of friction.
 
     The direction of its friction turns ever faster towards the stop (with rolling friction as a power of the time
-    left), and stages at the instant itself are wrong by a part of the slip that is left.
+    left), and stages at the instant itself are wrong by a part of the slip that is left: of implicit steps, and of all
+    where another event is next to the stop, as the normal force of another contact then depends on that direction.
     """
-    if not exists(table.contact_table) or table.n_implicit_stages == 0 or table.n_errors == 0:
+    if not exists(table.contact_table) or table.n_errors == 0:
         return False
     contact_table = table.contact_table
     first = la.event_count(table) - table.n_event_functions + contact_table.contacts + contact_table.stops
     for k in range(contact_table.contacts):
         slides = contact_table.modes[k] == tl.SLIDING and contact_table.sizes[k] > 2
-        if slides and found[first + k] == earliest:
+        stop = found[first + k]
+        if slides and (table.n_implicit_stages > 0 if stop == earliest else STOP_APPROACH * stop <= earliest):
             return True
     return False
 
