@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import sarrus as sr
-from sarrus.base.errors import ArgumentError, LimitWarning
+from sarrus.base.errors import AccuracyWarning, ArgumentError, LimitWarning
 from several_contacts import cradle
 
 G = 9.81
@@ -135,3 +137,37 @@ def test_geometries_in_closed_form_act_by_events_whatever_steps_in_time_take() -
         found.append(sr.rollout(system, [0.1], duration=0.3, method="rk4", dt=1e-2).final_q)
     assert abs(found[0][0, 0]) < 1e-12
     np.testing.assert_array_equal(*found)
+
+
+def tray(friction: tuple[float, float, float], tilt: float) -> sr.System:
+    """Return a tray on three feet with different friction, on an incline down along x."""
+    mechanism = sr.Mechanism("tray", gravity=(G * np.sin(tilt), 0.0, -G * np.cos(tilt)))
+    mechanism.add_body("tray", 1.0, inertia=(0.01, 0.012, 0.015))
+    mechanism.add_joint("free", "free", "world", "tray")
+    for k, (x, y) in enumerate(((0.1, 0.08), (-0.1, 0.07), (0.02, -0.09))):
+        mechanism.add_contact(
+            f"foot{k}", "tray", (x, y, -0.05), friction="coulomb", friction_coefficient=friction[k]
+        )
+    return sr.System(mechanism)
+
+
+def test_each_run_has_the_status_of_simulate() -> None:
+    """A slip that begins at rest, or nearly so, is stiff: steps of RK4 that are too long say so in both."""
+    q, seen = np.array([0.0, 0.0, 0.05, 1.0, 0.0, 0.0, 0.0]), []
+    for number in (0, 4, 5):
+        rng = np.random.default_rng(number)
+        system = tray(tuple(rng.uniform(0.05, 0.5, 3)), rng.uniform(0.25, 0.6))
+        v = np.zeros((2, 6))
+        v[1, [0, 1, 5]] = rng.normal(scale=(0.02, 0.02, 0.1))
+        options = {"duration": 0.1, "method": "rk4", "dt": 1e-2}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", AccuracyWarning)
+            alone = [sr.simulate(system, q, one, throw=False, **options) for one in v]
+        made = sr.rollout(system, q, v, **options)
+        assert [one.status for one in alone] == list(made.status)
+        for k, one in enumerate(alone):
+            assert_allclose(made.final_q[k], one.q[-1], rtol=0, atol=0)
+            if one.status.complete:
+                assert_allclose(made.q[k, -1], one.q[-1], rtol=0, atol=0)
+        seen += list(made.status)
+    assert {sr.Status.OK, sr.Status.INACCURATE} <= set(seen)

@@ -17,12 +17,14 @@ from sarrus.control.laws.law import Law
 from sarrus.dynamics.contacts.contact_elements import event_function_count
 from sarrus.kernels.integrate.tolerances import SAME_INSTANT
 from sarrus.kernels.memory import batch_layout as bl
+from sarrus.motion.accuracy import estimated
 from sarrus.motion.inputs.drive_jumps import DriveJumps, may_jump
 from sarrus.motion.inputs.run_options import Recording
 from sarrus.motion.loop.integration import Integration
 from sarrus.motion.many.plan import Group, Plan
 from sarrus.motion.many.workers import Batch
-from sarrus.motion.outcome import verdict
+from sarrus.motion.motion import Motion
+from sarrus.motion.outcome import trajectory_of
 from sarrus.motion.past_jumps import advance_past_jumps
 from sarrus.motion.switching import Switcher
 
@@ -86,10 +88,13 @@ def do_one_by_one(
 def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps | None, what: str = "") -> None:
     """Do one run with a record after every step, from which the samples are taken.
 
+    Its status is that of the same run by `simulate`, with the estimate of its error, but for runs with held controls.
+
     Raises `ArgumentError`, which begins with ``what``, for a contact that begins deep below its plane.
     """
     s, o, x = plan.system.copy(), plan.options, todo.states[run].copy()
     s.parameters.update(dict(zip(s.parameters, x[s.parts.p].tolist())))
+    given = s.copy()  # switches change parameters during the run
     control = plan.control.copy() if isinstance(plan.control, Law) else plan.control
     if isinstance(control, Law) and plan.by_events:
         control.join(s)  # so that the law knows which constraints are closed
@@ -126,9 +131,17 @@ def do_alone(plan: Plan, todo: Batch, run: int, jumps: DriveJumps | None, what: 
                     break
     except SarrusError as error:
         failure, loop.status = error, Status.SWITCHING_FAILED
-    loop.collect()
-    status, _ = verdict(loop, failure)
-    _note(plan, todo, run, loop, status)
+    begun = todo.states[run].copy()
+    found = trajectory_of(loop, 0.0, failure)
+    if found.status in (Status.OK, Status.EVENT) and todo.inputs is None:
+        motion = Motion(
+            system=given, q=begun[s.parts.q], v=begun[s.parts.v], options=replace(o, recording=Recording(1)),
+            control=plan.control, force=None, sampling=None, coordinates=None, formulation=None, events=(),
+            switching=plan.by_events,
+        )  # fmt: skip
+        switches = tuple(switcher.records) if switcher is not None else ()
+        found = estimated(motion, found.revised(switches=switches), loop.looks)
+    _note(plan, todo, run, loop, found.status)
 
 
 def _intervals(todo: Batch, run: int) -> list[tuple[float, Array | None]]:
@@ -163,7 +176,7 @@ def _note(plan: Plan, todo: Batch, run: int, loop: Integration, status: Status) 
         fold[run] = _FOLDS[name](kept)
     state, s = loop.state, plan.system
     reached = loop.time
-    if status.ok:
+    if status.complete:
         reached = loop.x[s.parts.t] = plan.options.t0 + plan.options.duration
     todo.states[run] = loop.x
     outcome = todo.outcomes[run]

@@ -15,7 +15,7 @@ from sarrus.base.arrays import Array
 from sarrus.base.errors import ArgumentError, check_is
 from sarrus.base.numbers import real_array
 from sarrus.base.progress import progress_bar
-from sarrus.base.status import statuses
+from sarrus.base.status import Status, statuses
 from sarrus.control.laws.law import Law
 from sarrus.dynamics.contacts.contact_elements import event_function_count
 from sarrus.dynamics.impacts.activity import switch_off
@@ -110,8 +110,10 @@ def rollout(
     -------
     Rollout
         A run that fails has its status in ``status``, RIGID if no motion is possible from its start, and does not
-        affect the other runs. Redundant, inconsistent and singular constraints are treated as in `simulate`; the global
-        error is not estimated. The result of a run depends neither on the other runs nor on the number of threads.
+        affect the other runs. Redundant, inconsistent and singular constraints are treated as in `simulate`. The
+        result of a run depends neither on the other runs nor on the number of threads. The global error of runs by
+        events, and past jumps of drives, is estimated as in `simulate`: above 3e-4 they are INACCURATE and have all
+        their samples. It is not estimated of other runs, nor where ``u`` is given.
     """
     check_is("rollout", system, System)
     given = dict(parameters or {})
@@ -201,7 +203,7 @@ def _result(
     s, outcomes = system, todo.outcomes
     status = outcomes[:, bl.CODE].astype(np.int64)
     if options.recording.every is None:
-        todo.samples[status != rs.DONE] = np.nan
+        todo.samples[~np.isin(status, (rs.DONE, Status.INACCURATE))] = np.nan
     counts = outcomes[:, bl.SAMPLED, None]
     folds = {}
     for name, fold in todo.folds.items():
