@@ -16,7 +16,7 @@ from sarrus.dynamics.contacts.narrow_phase import (
     functions,
     geometry_model,
 )
-from sarrus.dynamics.contacts.surface_features import faces_of, surface_of
+from sarrus.dynamics.contacts.surface_features import faces_of, surface_of, terms_of
 from sarrus.dynamics.contacts.tolerances import MICROMETRES_PER_METRE
 from sarrus.dynamics.model.evaluations import Evaluations
 from sarrus.kernels.memory import contact_problem_layout as cp
@@ -53,6 +53,7 @@ class GeometryArrays:
         self._set_bodies(system, bodies, [g.body for g in geoms])
         self._set_pairs(list(names), bodies, [g.body for g in geoms])
         self._set_faces(system)
+        self._set_terms()
         self.room = np.zeros(0)
         table.room = room or min(_ROOM + _EACH * len(bodies), 32 * len(self.contacts))
 
@@ -162,6 +163,21 @@ class GeometryArrays:
         table.polygon_size = 3 * 3 * largest
         table.polygon = self._floats(np.zeros(3 * largest + 2 * int(table.polygon_size) + 1))
         table.radii = self._floats([one.radius for one in self.surfaces])
+
+    def _set_terms(self) -> None:
+        """Fill in the geometries that are sums of ellipsoids."""
+        table, found = self.table, [terms_of(one) for one in self.surfaces]
+        known = [one if one is not None else ([], 0.0) for one in found]
+        table.term_firsts = self._integers([0, *accumulate(len(terms) for terms, _ in known)])
+        table.terms = self._floats([a for terms, _ in known for term in terms for a in term] or [0.0])
+        table.balls = self._floats([ball for _, ball in known])
+        sums = list[int]()
+        for general, *pair in zip(self.general, self.ones, self.others):
+            round_ones = {self.geoms[geom].kind for geom in pair} & {"ellipsoid", "sphere"}
+            exact = general and all(found[geom] is not None for geom in pair)
+            sums.append((1 if round_ones else cl.HAS_LINES) if exact else 0)
+        table.sums = self._integers(sums)
+        table.search = self._floats(np.zeros(cl.N_SEARCH))
 
     def share(self, rows: list[list[int]]) -> None:
         """Set the velocities that each row depends on, for the rows that are present in every step."""

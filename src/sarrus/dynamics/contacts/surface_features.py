@@ -192,6 +192,23 @@ def faces_of(surface: Surface) -> list[tuple[Array, Array]]:
     return found
 
 
+def terms_of(surface: Surface) -> tuple[list[Array], float] | None:
+    """Return a geometry as a sum of ellipsoids, by their half-axes (3,) [m], and of a ball, by its radius [m].
+
+    None of planes, meshes and height fields. `sarrus.kernels.geometry.support_contacts` has the formula.
+    """
+    size = surface.size
+    if surface.kind == "sphere":
+        return [], float(size[0])
+    if surface.kind == "ellipsoid":
+        return [size[:3]], 0.0
+    if surface.kind == "capsule":
+        return [size[1] * _UNITS[2]], float(size[0])
+    if surface.kind == "cylinder":
+        return [np.array([size[0], size[0], 0.0]), size[1] * _UNITS[2]], 0.0
+    return ([size[k] * _UNITS[k] for k in range(3)], 0.0) if surface.kind == "box" else None
+
+
 def _edges(triangles: Array, normals: Array) -> Array:
     """Return the edges of a hull (n, 2) between triangles that are not in one plane."""
     beside: dict[tuple[int, int], Array] = {}

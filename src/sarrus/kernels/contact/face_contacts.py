@@ -17,11 +17,12 @@ from sarrus.kernels.platform.pointers import internal, raw_contact_at
 
 
 @internal
-def meet_by_faces(geometry: GeometryTable, k: int, found: int, limit: float):
+def meet_by_faces(geometry: GeometryTable, k: int, found: int, limit: float, exact: bool):
     """Replace the contacts of a pair by the corners of the overlap of two aligned faces, with gaps up to ``limit`` [m].
 
     The first of ``found`` contacts in ``geometry.contacts`` has the normal. Returns the number of contacts, or −1 if
-    the pair has no such faces, or if a contact found is deeper than the overlap; then nothing is changed.
+    the pair has no such faces, or if a contact found is deeper than the overlap; then nothing is changed. An ``exact``
+    contact that is deeper is kept beside the corners: a rim is deeper than its corners where it crosses an edge.
     """
     one, other, met = geometry.ones[k], geometry.others[k], raw_contact_at(geometry.contacts)
     first, aligned1 = _nearest_face(geometry, one, met.nx, met.ny, met.nz)
@@ -42,10 +43,17 @@ def meet_by_faces(geometry: GeometryTable, k: int, found: int, limit: float):
     for j in range(found):
         known = min(known, raw_contact_at(geometry.contacts + j * geometry.stride).distance)
     size_of_pair = geometry.radii[one] + geometry.radii[other]
-    if lowest > min(limit, known + slack * size_of_pair):
+    deeper = lowest > known + slack * size_of_pair
+    if lowest > limit or (deeper and not exact):
         return -1
     same = (SAME_CORNER * size_of_pair) ** 2
-    return write_contacts(geometry, first, many, limit, same, nx, ny, nz, turned)
+    distance, x, y, z, mx, my, mz = met.distance, met.x, met.y, met.z, met.nx, met.ny, met.nz
+    count = write_contacts(geometry, first, many, limit, same, nx, ny, nz, turned)
+    if deeper:
+        met = raw_contact_at(geometry.contacts + count * geometry.stride)
+        met.distance, met.x, met.y, met.z, met.nx, met.ny, met.nz = distance, x, y, z, mx, my, mz
+        count += 1
+    return count
 
 
 @internal

@@ -1,6 +1,9 @@
 """Contact points of geometries: a narrow phase, called for the pairs whose bounding spheres overlap.
 
-Two boxes have a narrow phase of their own (`sarrus.kernels.contact.box_boxes`), other pairs that of MuJoCo.
+Two boxes have a narrow phase of their own (`sarrus.kernels.contact.box_boxes`), and so have ellipsoids, cylinders,
+capsules, balls and boxes where MuJoCo has only its general one (`sarrus.kernels.geometry.support_contacts`). Others
+have that of MuJoCo. Where the side of a cylinder or capsule lies along a face or a side, the two ends of the line are
+MuJoCo's, if the gap is the exact one.
 
 MuJoCo's general function for convex bodies (GJK and EPA) takes the normal from the difference of the nearest points,
 which vanishes at contact: at a gap of 1e-12 the normal is wrong by 1e-4. At small gaps the geometries are therefore
@@ -15,7 +18,15 @@ import numpy as np
 from sarrus.kernels.algebra.vectors import dot, is_finite
 from sarrus.kernels.contact.box_boxes import meet_boxes
 from sarrus.kernels.contact.face_contacts import meet_by_faces
-from sarrus.kernels.contact.tolerances import LOOK_AGAIN, MICROMETRE, PUSHED_DEEPER, SAME_NORMAL_AGAIN
+from sarrus.kernels.contact.tolerances import (
+    FACES_ALIGNED,
+    LOOK_AGAIN,
+    MICROMETRE,
+    PUSHED_DEEPER,
+    SAME_GAP,
+    SAME_NORMAL_AGAIN,
+)
+from sarrus.kernels.geometry.support_contacts import meet_by_supports
 from sarrus.kernels.memory import geometry_layout as cl
 from sarrus.kernels.memory.geometry_layout import ContactPoint, GeometryTable
 from sarrus.kernels.memory.record import Floats
@@ -91,9 +102,17 @@ def _look(geometry: GeometryTable, k: int, limit: float):
     """Return the number of contacts found of a pair, and the depth [m] by which it was pushed together."""
     if geometry.functions[k] == 0:
         return meet_boxes(geometry, k, limit), 0.0
+    if geometry.sums[k] != 0:
+        found = meet_by_supports(geometry, k, limit)
+        if found > 0 and geometry.flats[k] != 0:
+            found = max(found, meet_by_faces(geometry, k, found, limit, True))
+        if found == 1 and geometry.sums[k] == cl.HAS_LINES:
+            found = _lie_along(geometry, k, limit)
+        if found >= 0:
+            return found, 0.0
     found = _call(geometry, k, limit)
     if found > 0 and geometry.flats[k] != 0:
-        by_faces = meet_by_faces(geometry, k, found, limit)
+        by_faces = meet_by_faces(geometry, k, found, limit, False)
         if by_faces > 0:
             return by_faces, 0.0
     if found == 0 or geometry.general[k] == 0:
@@ -113,6 +132,27 @@ def _look(geometry: GeometryTable, k: int, limit: float):
             return _call(geometry, k, limit), 0.0
         moved = deeper * (nx * met.nx + ny * met.ny + nz * met.nz)
     return found, moved
+
+
+@internal
+def _lie_along(geometry: GeometryTable, k: int, limit: float):
+    """Replace the exact contact by two or more of MuJoCo's where a side lies along a face or a side.
+
+    They have to have the same gap and, up to the angle at which faces are flat on each other, the same normal. Returns
+    the number of contacts.
+    """
+    met = raw_contact_at(geometry.contacts)
+    gap, x, y, z, nx, ny, nz = met.distance, met.x, met.y, met.z, met.nx, met.ny, met.nz
+    found, least, aligned = _call(geometry, k, limit), np.inf, 1.0
+    for i in range(found):
+        other = raw_contact_at(geometry.contacts + i * geometry.stride)
+        least = min(least, other.distance)
+        aligned = min(aligned, other.nx * nx + other.ny * ny + other.nz * nz)
+    same = abs(least - gap) <= SAME_GAP * abs(geometry.reaches[k])
+    if found > 1 and same and aligned >= FACES_ALIGNED:
+        return found
+    met.distance, met.x, met.y, met.z, met.nx, met.ny, met.nz = gap, x, y, z, nx, ny, nz
+    return 1
 
 
 @internal

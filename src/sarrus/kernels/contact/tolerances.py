@@ -425,3 +425,7 @@ def still_speed(speed: float) -> float:
 
 # [1, of the terms] A proof that a contact problem has no answer holds to this.
 NO_ANSWER_PROVED = 1e-10
+
+# [1, of the size of a pair] Contacts of MuJoCo along a line stay if their least gap differs from the exact one by less:
+# its gaps of cylinders are right to about 1e-6.
+SAME_GAP = 1e-6

@@ -45,7 +45,17 @@ class GeometryFaces(Geometries, of=int):
     radii: Floats  # of the geometries [m], 0 for a plane
 
 
-class GeometryTable(GeometryFaces, of=int):
+class GeometrySupports(GeometryFaces, of=int):
+    """Ellipsoids, cylinders, capsules, balls and boxes as sums of ellipsoids, for `support_contacts`."""
+
+    sums: Integers  # 1: both geometries of a pair are such, with MuJoCo's general function; `HAS_LINES`: without curves
+    term_firsts: Integers  # where the terms of each geometry begin, and the end
+    terms: Floats  # [m] half-axes of each term along the axes of its geometry
+    balls: Floats  # [m] radius of the ball that is added to the terms of a geometry
+    search: Floats  # room for one search
+
+
+class GeometryTable(GeometrySupports, of=int):
     """Geometries of a run and their pairs; pairs and their contacts are in ascending order."""
 
     pairs: int
@@ -125,6 +135,11 @@ class StoredContact(Record):
 N_MET, N_SEEN, N_KEPT = len(RawContact.fields), len(ContactPoint.fields), len(StoredContact.fields)
 # Numbers of an entry of the log, a time before what is kept, and of a pose.
 N_LOGGED, N_POSE = 1 + N_KEPT, 12
+# Both geometries of a pair have edges or straight sides, along which they may lie.
+HAS_LINES = 2
+# Terms of two geometries at the most, and the numbers of a search.
+MOST_TERMS = 6
+N_SEARCH = 4 * MOST_TERMS + 18
 # Rows of a contact at the most: normal, two tangents, torsion, two of rolling.
 WIDEST = 6
 

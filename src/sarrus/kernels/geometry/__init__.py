@@ -1,0 +1,1 @@
+"""Contact points of two convex geometries by their support functions."""
