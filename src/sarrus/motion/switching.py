@@ -331,8 +331,9 @@ class Switcher:
         first = sum(1 + len(other.tangential) for other in contacts[:hit])
         own = slice(first, first + size)
         facts.gap, facts.restitution = gaps.item(hit), contact.restitution
-        given.width, given.rows, given.velocities = size, rows[own].copy(), speeds[own].copy()
-        given.state, given.facts, given.room = loop.x, facts, np.zeros(sum(rebound_sizes(size)))
+        mine, before, room = rows[own].copy(), speeds[own].copy(), np.zeros(sum(rebound_sizes(size)))
+        given.width, given.rows, given.velocities = size, mine, before  # a record keeps addresses alone
+        given.state, given.facts, given.room = loop.x, facts, room
         if rebound(loop.table, given, 0) < 0:
             return False
         loss = float(facts.loss)

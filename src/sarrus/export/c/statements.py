@@ -405,6 +405,8 @@ class Translator(Expressions):
             assert isinstance(values.kind, Struct)
             held = self.kept(values)
             values = Pack(tuple(self.member(held, m) for m, _ in values.kind.members))
+        elif isinstance(values, Known):
+            values = Pack(tuple(map(Known, values.value)))
         assert isinstance(values, Pack)
         if any(isinstance(inner, ast.Break | ast.Continue) for inner in ast.walk(node)):
             raise TypeError(f"{self.tree.name}: a loop over a tuple that is left has no form in C")

@@ -98,10 +98,9 @@ def contact_problem(table: ContactProblem, x: Floats, level: int) -> int:
             _scale(table, work, table.delassus, m, blocks, 1.0)
             left = _solve_whole(table, work, m, blocks, level, enough, target)
             for stretch in FURTHER_STRETCHES:  # other units of forces
-                if left <= CONTACT_RESIDUAL:
-                    break
-                _scale(table, work, table.delassus, m, blocks, stretch)
-                left = _solve_whole(table, work, m, blocks, level, enough, target)
+                if not left <= CONTACT_RESIDUAL:
+                    _scale(table, work, table.delassus, m, blocks, stretch)
+                    left = _solve_whole(table, work, m, blocks, level, enough, target)
     facts.residual = left
     largest = _write(table, work, m)
     lenient = exists(table.parts) and (m > cp.MANY or table.lenient != 0)
