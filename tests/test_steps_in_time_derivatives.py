@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 from numpy.testing import assert_allclose
 
 import sarrus as sr
@@ -19,7 +20,7 @@ from sarrus.dynamics.contacts.contact_state import contact_row_state
 from sarrus.dynamics.system import System
 from step_scenes import Scene as StepScene
 from step_scenes import scenes as all_scenes
-from step_tangents import judge
+from step_tangents import DIGITS, Step, judge
 
 
 @cache
@@ -70,13 +71,52 @@ def test_random_scenes_agree_with_forty_digits() -> None:
 
 @pytest.mark.slow
 def test_two_thousand_scenes_agree_with_forty_digits() -> None:
-    """The same at length; 1,689 were OK, up to 1.6e-10."""
-    rng, every = np.random.default_rng(0), scenes()
-    went = [judge(every[k % len(every)], rng) for k in range(2000)]
+    """The same at length, each scene with numbers of its own; 1,688 were OK."""
+    every = scenes()
+    went = [judge(every[k % len(every)], np.random.default_rng([0, k])) for k in range(2000)]
     errors = [error for name, error, _ in went if name == "OK"]
     assert len(errors) > 1600
     assert max(errors) < 1e-8
     assert not [one for one in went if one[0] == "other step"]
+
+
+@pytest.mark.xfail(
+    reason="a step with ropes is 1e-7 beside the laws in 40 digits, with status OK", strict=True
+)
+def test_a_step_of_bobs_is_that_of_the_laws() -> None:
+    scene = scenes()[4]
+    system, (q, v, u) = (
+        scene.system,
+        (
+            np.array(
+                [
+                    -0.7674145613452348,
+                    0.19505903262527702,
+                    0.11413624222256842,
+                    -0.3951095076147057,
+                    0.2964517385793348,
+                    0.43211032555252993,
+                ]
+            ),
+            np.array(
+                [
+                    0.2576857552229881,
+                    -0.12246280361242955,
+                    0.062147083880152575,
+                    -0.017618269731285302,
+                    0.6060914940448896,
+                    0.21986776731986482,
+                ]
+            ),
+            np.array([-14.877798403650598, -9.180481961244697]),
+        ),
+    )
+    system.parameters["m"] = 0.5281909404924241
+    dt, p = 0.002081047120536082, [system.parameters["m"], system.parameters["g"]]
+    found = sr.sensitivity.step_derivatives(system, q, v, u, dt=dt, method="moreau-jean")
+    with mp.workdps(DIGITS):
+        end = Step(scene, dt)(*([mpf(float(x)) for x in part] for part in (q, v, u, p)))
+    assert_allclose([*found.q, *found.v], [float(x) for part in end for x in part], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(
