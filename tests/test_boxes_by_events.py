@@ -9,9 +9,8 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import sarrus as sr
-from geometry_scenes import G, add_free, cube, scene
-from sarrus.dynamics.contacts.contact_functions import border_functions, contact_gaps
-from sarrus.dynamics.contacts.contact_state import contact_row_state
+from geometry_scenes import G, add_free, check_places, cube, scene, turned
+from sarrus.dynamics.contacts.contact_functions import contact_gaps
 from sarrus.dynamics.contacts.narrow_phase import geometry_model
 from sarrus.model.mechanism.contact_features import Edges
 from sarrus.model.mechanism.pose import Pose
@@ -42,11 +41,6 @@ def on_table(half=BOOK, place=(0.0, 0.0, 0.0), *, friction=0.2, restitution=0.0,
     return sr.System(mechanism)
 
 
-def turned(place, rotation):
-    """Return the coordinates of a free body."""
-    return np.concatenate([place, rotation.as_quat(scalar_first=True)])
-
-
 @pytest.fixture(scope="module")
 def table():
     return on_table()
@@ -61,22 +55,7 @@ def test_rates_and_biases_are_derivatives_of_gaps_that_are_held():
         mechanism.add_joint(name, "free", "world", name)
         mechanism.add_geom(name, name, "box", half, Pose(rng.normal(scale=0.05, size=3), turn))
     mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=True)
-    system, step, compared = sr.System(mechanism), 1e-5, 0
-    held = border_functions(system)[0]
-    for _ in range(6):
-        q, v = system.normalized(rng.normal(scale=0.4, size=14)), rng.normal(size=12)
-        here = contact_row_state(system, q, v, 0.0)
-        assert here.rows @ v == pytest.approx(here.rates, abs=1e-10)
-        ends = [system.move(q, sign * step * v) for sign in (1.0, -1.0)]
-        ahead, behind = (contact_row_state(system, end, v, 0.0) for end in ends)
-        rates, bias = here.rates.reshape(-1, 3), here.bias.reshape(-1, 3)
-        gaps = (held(system.pack(ends[0], v)) - held(system.pack(ends[1], v))) / (2 * step)
-        turns = (ahead.rates - behind.rates).reshape(-1, 3) / (2 * step)
-        tame = np.abs(bias).max(axis=1) < 1e3  # not the lines of parallel edges
-        assert gaps[tame] == pytest.approx(rates[tame, 0], abs=1e-5)
-        scale = 1.0 + np.abs(bias[tame]).max()
-        assert turns[tame] == pytest.approx(bias[tame], abs=1e-4 * scale)
-        compared += int(tame.sum())
+    compared, _ = check_places(sr.System(mechanism), rng)
     assert compared > 480
 
 

@@ -8,9 +8,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import sarrus as sr
-from geometry_scenes import G, cube, scene
-from sarrus.dynamics.contacts.contact_functions import border_functions
-from sarrus.dynamics.contacts.contact_state import contact_row_state
+from geometry_scenes import G, check_places, cube, scene, turned
 from sarrus.dynamics.contacts.narrow_phase import geometry_model
 from sarrus.model.mechanism.pose import Pose
 
@@ -44,11 +42,6 @@ def on_table(table, *bodies, friction=0.2, restitution=0.0, tilt=0.0, turn=None,
     return sr.System(mechanism)
 
 
-def turned(place, rotation):
-    """Return the coordinates of a free body."""
-    return np.concatenate([place, rotation.as_quat(scalar_first=True)])
-
-
 def depth(system, motion):
     """Return the least distance of any two geometries along a run, by MuJoCo."""
     geoms = list(system.mechanism.geoms.values())
@@ -79,21 +72,7 @@ def test_rates_and_biases_are_derivatives_of_gaps_that_are_held(kinds):
         turn = Rotation.random(random_state=len(which)).as_matrix()
         mechanism.add_geom(name, name, kind, size, Pose(rng.normal(scale=0.05, size=3), turn), points=points)
     mechanism.add_geometry_contacts(friction_coefficient=0.5, closed_form=True)
-    system, step, compared, places = sr.System(mechanism), 1e-5, 0, 0
-    held = border_functions(system)[0]
-    for _ in range(6):
-        q, v = system.normalized(rng.normal(scale=0.4, size=14)), rng.normal(size=12)
-        here = contact_row_state(system, q, v, 0.0)
-        assert here.rows @ v == pytest.approx(here.rates, abs=1e-10)
-        ends = [system.move(q, sign * step * v) for sign in (1.0, -1.0)]
-        ahead, behind = (contact_row_state(system, end, v, 0.0) for end in ends)
-        rates, bias = here.rates.reshape(-1, 3), here.bias.reshape(-1, 3)
-        gaps = (held(system.pack(ends[0], v)) - held(system.pack(ends[1], v))) / (2 * step)
-        turns = (ahead.rates - behind.rates).reshape(-1, 3) / (2 * step)
-        tame = np.abs(bias).max(axis=1) < 1e3  # not the lines of parallel edges
-        assert gaps[tame] == pytest.approx(rates[tame, 0], abs=1e-5)
-        assert turns[tame] == pytest.approx(bias[tame], abs=1e-4 * (1.0 + np.abs(bias[tame]).max()))
-        compared, places = compared + int(tame.sum()), places + len(tame)
+    compared, places = check_places(sr.System(mechanism), rng)
     assert compared > 0.9 * places
 
 
